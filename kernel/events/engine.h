@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Floor 5: choosing what runs. Schedules, task and cgroup switches, rotation.
+ *
+ * All of it with interrupts off. A context's functions run on the CPU where it is active, or
+ * anywhere, under ctx->lock, while it is active nowhere.
+ */
+#ifndef _KERNEL_EVENTS_ENGINE_H
+#define _KERNEL_EVENTS_ENGINE_H
+
+#include "event.h"
+
+/* cross_call.c */
+typedef int (*perf_ctx_fn)(struct perf_event_context *ctx, void *arg);
+typedef int (*perf_event_fn)(struct perf_event *event, void *arg);
+int  perf_ctx_call(struct perf_event_context *ctx, perf_ctx_fn fn, void *arg);
+int  perf_event_call(struct perf_event *event, perf_event_fn fn, void *arg);
+bool perf_ctx_is_elsewhere(struct perf_event_context *ctx);
+
+/* groups that run or do not: running.c */
+int  perf_switched_add(struct perf_event *event);
+void perf_switched_del(struct perf_event *event);
+int  perf_group_start(struct perf_event *leader);
+void perf_group_stop(struct perf_event *leader);
+void perf_member_end(struct perf_event *event);
+void perf_group_charge(struct perf_event *leader);
+void perf_group_queue(struct perf_event *leader);
+void perf_group_unqueue(struct perf_event *leader);
+bool perf_group_queued(const struct perf_event *leader);
+void perf_group_fail(struct perf_event *leader);
+
+/* schedule.c: counter PMUs */
+void perf_sched_changed(struct perf_event_pmu_context *epc);
+void perf_sched_forget(struct perf_event *event);
+void perf_sched_load(struct perf_event_pmu_context *epc);	/* task's switch-in */
+void perf_sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu);
+void perf_sched_reload(struct pmu *pmu);			/* whoever runs here now */
+struct perf_event_pmu_context *perf_sched_base(struct pmu *pmu);
+bool perf_sched_load_again(struct pmu *pmu);
+u64  perf_sched_next_mark(void);
+int  perf_sched_group_fits(struct perf_event *leader, struct perf_event *newcomer);
+
+/* lockdep's subclass for the lock of a context within so many others. */
+static inline unsigned int perf_lock_depth(unsigned int depth)
+{
+	return min_t(unsigned int, depth, MAX_LOCKDEP_SUBCLASSES - 1);
+}
+
+/* The CPU side's locks, for those who have the task's already or none. Interrupts off. */
+unsigned int perf_cpu_side_lock(u64 now);	/* frozen at perf_clock() @now */
+void perf_cpu_side_unlock(void);
+
+/* plain.c: all other PMUs, and the entry for both kinds */
+void perf_sched_group_changed(struct perf_event *leader);
+void perf_plain_rebind(struct perf_event_context *ctx);
+void perf_plain_rotate(struct perf_event_pmu_context *epc);
+
+/* switch.c */
+void perf_ctx_sched_in(struct perf_event_context *ctx);
+void perf_ctx_sched_out(struct perf_event_context *ctx);
+void perf_ctx_sched_out_locked(struct perf_event_context *ctx);
+void perf_ctx_retire(struct perf_event_context *ctx);	/* its last event has gone; locked */
+void perf_switched_in(struct perf_event_context *ctx);
+void perf_switched_out(struct perf_event_context *ctx);
+
+/* rotate.c */
+void perf_rotate_arm(struct perf_cpu_pmu_context *cpc);
+void perf_rotate_init(void);
+
+/* cgroup.c */
+#ifdef CONFIG_CGROUP_PERF
+struct perf_event_context *perf_cgroup_context(struct perf_event *event, int cpu);
+void perf_cgroup_sync(struct task_struct *task);	/* on this CPU, interrupts off */
+void perf_cgroup_kick(int cpu);
+void perf_cgroup_retire(struct perf_event_context *ctx);
+extern struct static_key_false perf_cgroup_key;
+#endif
+
+#endif

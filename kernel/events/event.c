@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Making and freeing events.
+ *
+ * An event is made in steps, each of which knows how to undo itself; until perf_install() nobody
+ * else sees it. It is referenced by its file or kernel user, and by whatever is under way for it
+ * (a signal, a redirected buffer); the last reference frees it.
+ *
+ * Locks: none; an event that is not installed has one owner.
+ */
+#include <linux/module.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/trace_events.h>
+#include <linux/wait_bit.h>
+
+#include "buffer.h"
+#include "event.h"
+
+static struct kmem_cache *event_cache;
+static atomic64_t event_ids;
+
+static void event_init_lists(struct perf_event *event)
+{
+	INIT_LIST_HEAD(&event->sibling_list);
+	INIT_LIST_HEAD(&event->event_entry);
+	INIT_LIST_HEAD(&event->switch_entry);
+	INIT_LIST_HEAD(&event->sb_list);
+	INIT_LIST_HEAD(&event->freq_entry);
+	INIT_LIST_HEAD(&event->active_entry);
+	INIT_LIST_HEAD(&event->pinned_entry);
+	INIT_LIST_HEAD(&event->child_list);
+	INIT_LIST_HEAD(&event->owner_entry);
+	RB_CLEAR_NODE(&event->group_node);
+}
+
+/* What only an event with a file or a kernel user needs. */
+static void event_init_top(struct perf_event *event)
+{
+	INIT_LIST_HEAD(&event->rb_entry);
+	mutex_init(&event->mmap_mutex);
+	init_waitqueue_head(&event->waitq);
+}
+
+static void event_init_period(struct perf_event *event)
+{
+	struct hw_perf_event *hwc = &event->hw;
+
+	hwc->sample_period = event->attr.sample_period;
+	if (event->attr.freq && event->attr.sample_freq)
+		hwc->sample_period = 1;
+	hwc->last_period = hwc->sample_period;
+	local64_set(&hwc->period_left, hwc->sample_period);
+}
+
+static void event_init_handler(struct perf_event *event, const struct perf_event_spec *spec)
+{
+	if (spec->handler) {
+		event->overflow_handler = spec->handler;
+		event->overflow_handler_context = spec->handler_context;
+	} else if (is_write_backward(event)) {
+		event->overflow_handler = perf_event_output_backward;
+	} else {
+		event->overflow_handler = perf_event_output_forward;
+	}
+}
+
+/* What every event has. */
+static void event_init_common(struct perf_event *event, const struct perf_event_spec *spec)
+{
+	event->attr = *spec->attr;
+	event->orig_type = event->attr.type;
+	event->cpu = spec->cpu;
+	event->oncpu = -1;
+	event->parent = spec->parent;
+	event->group_leader = spec->leader ?: event;
+	event->state = event->attr.disabled ? PERF_EVENT_STATE_OFF : PERF_EVENT_STATE_INACTIVE;
+	event->id = atomic64_inc_return(&event_ids);
+	event->clock = local_clock;
+	atomic_long_set(&event->refcount, 1);
+	raw_spin_lock_init(&event->addr_filters.lock);
+	INIT_LIST_HEAD(&event->addr_filters.list);
+	mutex_init(&event->child_mutex);
+	event_init_lists(event);
+	perf_event_pending_init(event);
+	if (spec->task) {
+		event->attach_state = PERF_ATTACH_TASK;
+		event->hw.target = spec->task;
+	}
+	event_init_handler(event, spec);
+}
+
+/* Will the event ever want a side-band record? Then it is on its context's list. */
+static bool attr_is_sideband(const struct perf_event_attr *a)
+{
+	return a->mmap | a->mmap_data | a->mmap2 | a->comm | a->comm_exec | a->task |
+	       a->ksymbol | a->context_switch | a->text_poke | a->bpf_event |
+	       a->namespaces | a->cgroup | a->build_id;
+}
+
+static struct perf_event *event_new(const struct perf_event_spec *spec)
+{
+	struct perf_event *event = kmem_cache_zalloc(event_cache, GFP_KERNEL);
+
+	if (!event)
+		return NULL;
+	event_init_common(event, spec);
+	event_init_period(event);
+	if (attr_is_sideband(&event->attr))
+		event->account_flags |= EVENT_SIDEBAND;
+	if (spec->task)
+		get_task_struct(spec->task);
+	event->ns = get_pid_ns(task_active_pid_ns(current));
+	event_init_top(event);
+	return event;
+}
+
+static int event_check_aux(struct perf_event *event)
+{
+	const struct perf_event_attr *a = &event->attr;
+	int caps = event->pmu->capabilities;
+
+	if (a->aux_output && (!(caps & PERF_PMU_CAP_AUX_OUTPUT) || a->aux_pause || a->aux_resume))
+		return perf_refuse(-EOPNOTSUPP, "aux_output: not with this PMU, aux_pause or aux_resume");
+	if (a->aux_pause && a->aux_resume)
+		return perf_refuse(-EINVAL, "aux_pause: not together with aux_resume");
+	if (a->aux_start_paused && !(caps & PERF_PMU_CAP_AUX_PAUSE))
+		return perf_refuse(-EOPNOTSUPP, "aux_start_paused: the PMU cannot pause");
+	if (a->aux_start_paused)
+		event->hw.aux_paused = 1;
+	return 0;
+}
+
+static int event_bind_pmu(struct perf_event *event, const struct perf_event_spec *spec)
+{
+	struct pmu *pmu;
+
+	if (event->attr.inherit && (event->attr.sample_type & PERF_SAMPLE_READ) &&
+	    !(event->attr.sample_type & PERF_SAMPLE_TID))
+		return perf_refuse(-EINVAL, "inherit: PERF_SAMPLE_READ needs PERF_SAMPLE_TID");
+
+	pmu = perf_pmu_init_event(event);
+	if (IS_ERR(pmu))
+		return PTR_ERR(pmu);
+	if (pmu->task_ctx_nr == perf_sw_context)
+		event->event_caps |= PERF_EV_CAP_SOFTWARE;
+	if (pmu->task_ctx_nr == perf_invalid_context && (spec->task || spec->cgroup_fd != -1))
+		return perf_refuse(-EINVAL, "pid: the PMU counts for whole CPUs only");
+	if (spec->task && (event->cpu >= 0 || perf_pmu_is_partial(pmu)))
+		event->account_flags |= EVENT_BOUND;
+	return event_check_aux(event);
+}
+
+static int event_get_callchain(struct perf_event *event)
+{
+	int ret;
+
+	if (!(event->attr.sample_type & PERF_SAMPLE_CALLCHAIN) || event->parent)
+		return 0;
+	ret = get_callchain_buffers(event->attr.sample_max_stack);
+	if (ret == -EOVERFLOW)
+		return perf_refuse(ret, "sample_max_stack: %llu is over perf_event_max_stack %llu",
+				   event->attr.sample_max_stack, sysctl_perf_event_max_stack);
+	if (!ret)
+		event->attach_state |= PERF_ATTACH_CALLCHAIN;
+	return ret;
+}
+
+static int event_alloc_filters(struct perf_event *event)
+{
+	if (!has_addr_filter(event))
+		return 0;
+	event->addr_filter_ranges = kcalloc(event->pmu->nr_addr_filters,
+					    sizeof(*event->addr_filter_ranges), GFP_KERNEL);
+	if (!event->addr_filter_ranges)
+		return -ENOMEM;
+	if (event->parent)
+		perf_addr_filters_clone(event, event->parent);
+	event->addr_filters_gen = 1;
+	return 0;
+}
+
+static int event_build(struct perf_event *event, const struct perf_event_spec *spec)
+{
+	int ret = event_bind_pmu(event, spec);
+
+	if (ret)
+		return ret;
+	if (spec->cgroup_fd != -1) {
+		ret = perf_cgroup_connect(spec->cgroup_fd, event);
+		if (ret)
+			return ret;
+	}
+	ret = perf_exclusive_get(event);
+	if (ret)
+		return ret;
+	ret = event_alloc_filters(event);
+	if (ret)
+		return ret;
+	ret = event_get_callchain(event);
+	if (ret)
+		return ret;
+	ret = security_perf_event_alloc(event);
+	if (ret)
+		return perf_refuse(ret, "security module: refused");
+	perf_event_sample_sizes(event);
+	perf_account(event);
+	return 0;
+}
+
+/**
+ * perf_event_alloc - make an event
+ * @spec: what it is to be
+ *
+ * Context: may sleep
+ * Return: an event with one reference, attached to nothing; or an ERR_PTR
+ */
+struct perf_event *perf_event_alloc(const struct perf_event_spec *spec)
+{
+	struct perf_event *event;
+	int ret;
+
+	if ((unsigned int)spec->cpu >= nr_cpu_ids && (!spec->task || spec->cpu != -1))
+		return ERR_PTR(perf_refuse(-EINVAL, "cpu: %lld is not a CPU, and -1 needs a pid",
+					   spec->cpu));
+	if (spec->attr->sigtrap && !spec->task)
+		return ERR_PTR(perf_refuse(-EINVAL, "sigtrap: not for CPU events"));
+
+	event = event_new(spec);
+	if (!event)
+		return ERR_PTR(-ENOMEM);
+	ret = event_build(event, spec);
+	if (ret) {
+		perf_event_free(event);
+		return ERR_PTR(ret);
+	}
+	return event;
+}
+
+/**
+ * perf_event_is_light - can a child's event be kept small?
+ * @parent: the event it will be inherited from
+ *
+ * It can if its PMU need not be asked again: what event_init found out and holds, the parent holds
+ * for as long as it has children.
+ */
+bool perf_event_is_light(struct perf_event *parent)
+{
+	return !is_sampling_event(parent) && !parent->prog && !has_addr_filter(parent) &&
+	       ((parent->event_caps & PERF_EV_CAP_RESIDENT) ||
+		perf_pmu_has_counters(parent->pmu));
+}
+
+static void clone_hw(struct hw_perf_event *to, const struct hw_perf_event *from)
+{
+	struct task_struct *target = to->target;
+
+	*to = *from;
+	to->target = target;
+	to->state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	to->interrupts = 0;
+	local64_set(&to->prev_count, 0);
+}
+
+/*
+ * A light event lies in its context's memory and holds nothing but the context. The rest is its
+ * parent's, which cannot go before its children have, or its task's, to which the context belongs.
+ * There is no security blob: it is asked for by file, and this has none.
+ */
+static void event_init_light(struct perf_event *event, const struct perf_event_spec *spec)
+{
+	struct perf_event *parent = spec->parent;
+
+	event_init_common(event, spec);
+	event->account_flags = EVENT_LIGHT | (parent->account_flags & EVENT_TRAITS);
+	event->ns = parent->ns;
+	event->pmu = parent->pmu;
+	event->event_caps = parent->event_caps;
+	clone_hw(&event->hw, &parent->hw);
+	event->header_size = parent->header_size;
+	event->id_header_size = parent->id_header_size;
+	event->layout = parent->layout;
+}
+
+/**
+ * perf_event_clone - make a child's event
+ * @ctx: its context, which nobody sees yet
+ * @spec: parent and its attributes, the new task, the new leader
+ *
+ * Context: may sleep
+ * Return: as perf_event_alloc(); @ctx is referenced
+ */
+struct perf_event *perf_event_clone(struct perf_event_context *ctx, struct perf_event_spec *spec)
+{
+	struct perf_event *parent = spec->parent, *event = NULL;
+
+	spec->handler = parent->overflow_handler;
+	spec->handler_context = parent->overflow_handler_context;
+	if (perf_event_is_light(parent))
+		event = perf_ctx_light_event(ctx);
+	if (event) {
+		event_init_light(event, spec);
+	} else {
+		event = perf_event_alloc(spec);
+		if (IS_ERR(event))
+			return event;
+		perf_ctx_get(ctx);
+	}
+	event->ctx = ctx;
+	return event;
+}
+
+static void light_free(struct perf_event *event)
+{
+	if (perf_event_pending_busy(event))
+		perf_event_pending_sync(event);
+	perf_ctx_put(event->ctx);
+}
+
+static void event_free_rcu(struct rcu_head *head)
+{
+	struct perf_event *event = container_of(head, struct perf_event, rcu_head);
+
+	/* A hit that was under way may have queued an irq_work behind perf_event_pending_sync(). */
+	if (perf_event_pending_busy(event)) {
+		call_rcu(&event->rcu_head, event_free_rcu);
+		return;
+	}
+	put_pid_ns(event->ns);
+	kfree(event->addr_filter_ranges);
+	kmem_cache_free(event_cache, event);
+}
+
+/**
+ * perf_event_free - undo everything an event has taken
+ * @event: in no context, whole or half made
+ *
+ * Context: may sleep. Its memory goes after a grace period: overflow and side-band code may be
+ * looking at it.
+ */
+void perf_event_free(struct perf_event *event)
+{
+	if (event->account_flags & EVENT_LIGHT) {
+		light_free(event);
+		return;
+	}
+	perf_event_pending_sync(event);
+	perf_unaccount(event);
+	security_perf_event_free(event);
+	perf_event_release_buffer(event);
+	perf_event_free_bpf_prog(event);
+	perf_event_free_filter(event);
+	perf_cgroup_disconnect(event);
+	perf_exclusive_put(event);
+	if (event->destroy)
+		event->destroy(event);
+	if (event->attach_state & PERF_ATTACH_CALLCHAIN)
+		put_callchain_buffers();
+	if (event->aux_event)
+		perf_event_put(event->aux_event);
+	/* Drivers look at the target in destroy. */
+	if (event->hw.target)
+		put_task_struct(event->hw.target);
+	if (event->ctx)
+		perf_ctx_put(event->ctx);
+	if (event->pmu)
+		module_put(event->pmu->module);
+	call_rcu(&event->rcu_head, event_free_rcu);
+}
+
+/* Drops a reference. May sleep if it is the last. */
+void perf_event_put(struct perf_event *event)
+{
+	if (atomic_long_dec_and_test(&event->refcount))
+		perf_event_free(event);
+}
+
+/* Takes a reference, unless the last is gone. */
+bool perf_event_get_live(struct perf_event *event)
+{
+	return atomic_long_inc_not_zero(&event->refcount);
+}
+
+/* The context of an event and its mutex. The context cannot be freed: the event refers to it. */
+struct perf_event_context *perf_event_ctx_lock(struct perf_event *event)
+{
+	struct perf_event_context *ctx;
+
+	for (;;) {
+		ctx = READ_ONCE(event->ctx);
+		mutex_lock(&ctx->mutex);
+		if (event->ctx == ctx)
+			return ctx;
+		mutex_unlock(&ctx->mutex);
+	}
+}
+
+void perf_event_ctx_unlock(struct perf_event_context *ctx)
+{
+	mutex_unlock(&ctx->mutex);
+}
+
+int __init perf_event_cache_init(void)
+{
+	event_cache = KMEM_CACHE(perf_event, SLAB_PANIC);
+	return 0;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a hypervisor tells about the guest that was interrupted.
+ *
+ * One hypervisor at a time registers. Its functions are reached by static calls, which answer 0
+ * while there is none.
+ *
+ * Locks: cbs_mutex. Callers of the static calls may be in NMI; unregistering waits until none is
+ * left inside.
+ */
+#include <linux/mutex.h>
+#include <linux/static_call.h>
+
+#include "ground.h"
+
+#ifdef CONFIG_GUEST_PERF_EVENTS
+
+struct perf_guest_info_callbacks __rcu *perf_guest_cbs;
+static DEFINE_MUTEX(cbs_mutex);
+
+DEFINE_STATIC_CALL_RET0(__perf_guest_state, *perf_guest_cbs->state);
+DEFINE_STATIC_CALL_RET0(__perf_guest_get_ip, *perf_guest_cbs->get_ip);
+DEFINE_STATIC_CALL_RET0(__perf_guest_handle_intel_pt_intr, *perf_guest_cbs->handle_intel_pt_intr);
+
+static const struct perf_guest_info_callbacks no_guest = {
+	.state			= (void *)__static_call_return0,
+	.get_ip			= (void *)__static_call_return0,
+	.handle_intel_pt_intr	= (void *)__static_call_return0,
+};
+
+static void set_calls(const struct perf_guest_info_callbacks *cbs)
+{
+	unsigned int (*pt_intr)(void) = cbs->handle_intel_pt_intr ?: no_guest.handle_intel_pt_intr;
+
+	static_call_update(__perf_guest_handle_intel_pt_intr, pt_intr);
+	static_call_update(__perf_guest_get_ip, cbs->get_ip);
+	static_call_update(__perf_guest_state, cbs->state);
+}
+
+/**
+ * perf_register_guest_info_callbacks - a hypervisor comes
+ * @cbs: its functions
+ *
+ * Context: may sleep. A second hypervisor is refused with a warning.
+ */
+void perf_register_guest_info_callbacks(struct perf_guest_info_callbacks *cbs)
+{
+	guard(mutex)(&cbs_mutex);
+	if (WARN_ON_ONCE(rcu_access_pointer(perf_guest_cbs)))
+		return;
+	rcu_assign_pointer(perf_guest_cbs, cbs);
+	set_calls(cbs);
+}
+EXPORT_SYMBOL_GPL(perf_register_guest_info_callbacks);
+
+/**
+ * perf_unregister_guest_info_callbacks - and goes
+ * @cbs: what it registered
+ *
+ * Context: may sleep; none of the functions is called any more when this returns
+ */
+void perf_unregister_guest_info_callbacks(struct perf_guest_info_callbacks *cbs)
+{
+	guard(mutex)(&cbs_mutex);
+	if (WARN_ON_ONCE(rcu_access_pointer(perf_guest_cbs) != cbs))
+		return;
+	set_calls(&no_guest);
+	RCU_INIT_POINTER(perf_guest_cbs, NULL);
+	synchronize_rcu();	/* NMI handlers are read sections */
+}
+EXPORT_SYMBOL_GPL(perf_unregister_guest_info_callbacks);
+
+#endif

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading counts.
+ *
+ * What is asked for at once is read at once: the members of a group in one visit to the CPU where
+ * they count, under one lock. There is no visit if nothing that is asked for is on a counter there:
+ * software counts and times can be read from anywhere.
+ *
+ * Locks: ctx->lock; child_mutex for inherited children.
+ */
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "operations.h"
+
+/**
+ * struct member_value - what was read of one event
+ * @count: events
+ * @lost: samples lost
+ */
+struct member_value {
+	u64	count;
+	u64	lost;
+};
+
+/**
+ * struct reading - a read of an event or a group, and its result
+ * @event: the event; the leader for a group
+ * @group: with its siblings
+ * @nr: members in @value
+ * @enabled: times of @event, ns; children's are added
+ * @running: the same
+ * @value: the event, or leader and siblings in their order
+ */
+struct reading {
+	struct perf_event	*event;
+	bool			group;
+	unsigned int		nr;
+	u64			enabled;
+	u64			running;
+	struct member_value	*value;
+};
+
+#define VALUES_ON_STACK	16
+
+static bool same_place(const struct perf_event *event)
+{
+	int cpu = smp_processor_id();
+
+	if (event->event_caps & PERF_EV_CAP_READ_ACTIVE_PKG)
+		return topology_physical_package_id(event->cpu) == topology_physical_package_id(cpu);
+	if (event->event_caps & PERF_EV_CAP_READ_SCOPE)
+		return cpumask_test_cpu(cpu, perf_scope_siblings(event->pmu->scope, event->cpu));
+	return false;
+}
+
+/* Its context is on another CPU: does its hardware have to be asked, and only that CPU can? */
+static bool member_is_remote(const struct perf_event *event)
+{
+	return event->state == PERF_EVENT_STATE_ACTIVE &&
+	       !(event->event_caps & PERF_EV_CAP_RESIDENT) && !same_place(event);
+}
+
+static bool reading_is_remote(const struct reading *r)
+{
+	struct perf_event *sibling;
+
+	if (!perf_ctx_is_elsewhere(r->event->ctx))
+		return false;
+	if (member_is_remote(r->event))
+		return true;
+	if (!r->group)
+		return false;
+	for_each_sibling_event(sibling, r->event) {
+		if (member_is_remote(sibling))
+			return true;
+	}
+	return false;
+}
+
+static void read_member(struct reading *r, struct perf_event *event)
+{
+	struct member_value *v = &r->value[r->nr++];
+
+	/* A plain software event's count is where it is. */
+	if (event->state == PERF_EVENT_STATE_ACTIVE && event->pmu != &perf_software_pmu &&
+	    (event->ctx->active_cpu >= 0 || (event->event_caps & PERF_EV_CAP_RESIDENT)))
+		event->pmu->read(event);
+	v->count += local64_read(&event->count);
+	v->lost += atomic64_read(&event->lost_samples);
+}
+
+static void add_times(struct reading *r, struct perf_event *event)
+{
+	u64 enabled, running;
+
+	perf_event_times(event, perf_ctx_time(event->ctx), &enabled, &running);
+	r->enabled += enabled;
+	r->running += running;
+}
+
+/* Where the context may be read; ctx->lock. */
+static void read_here(struct reading *r)
+{
+	struct perf_event *sibling;
+
+	r->nr = 0;
+	add_times(r, r->event);
+	read_member(r, r->event);
+	if (!r->group)
+		return;
+	for_each_sibling_event(sibling, r->event)
+		read_member(r, sibling);
+}
+
+static int read_called(struct perf_event_context *ctx, void *arg)
+{
+	struct reading *r = arg;
+
+	if (r->event->ctx != ctx)
+		return -ESTALE;
+	read_here(r);
+	return 0;
+}
+
+/* One event or group, without its children. */
+static void read_one(struct reading *r)
+{
+	struct perf_event_context *ctx;
+	unsigned long flags;
+	bool remote;
+
+	do {
+		ctx = READ_ONCE(r->event->ctx);
+		raw_spin_lock_irqsave(&ctx->lock, flags);
+		remote = r->event->ctx != ctx || reading_is_remote(r);
+		if (!remote)
+			read_here(r);
+		raw_spin_unlock_irqrestore(&ctx->lock, flags);
+	} while (remote && perf_ctx_call(ctx, read_called, r) == -ESTALE);
+}
+
+static void add_gone_children(struct reading *r, struct perf_event *event)
+{
+	r->enabled += atomic64_read(&event->child_total_time_enabled);
+	r->running += atomic64_read(&event->child_total_time_running);
+}
+
+/* What children that are gone have left with their parents. Leader's child_mutex. */
+static void add_gone_counts(struct reading *r)
+{
+	struct perf_event *sibling;
+	unsigned int i = 0;
+
+	r->value[i++].count += atomic64_read(&r->event->child_count);
+	if (!r->group)
+		return;
+	for_each_sibling_event(sibling, r->event)
+		r->value[i++].count += atomic64_read(&sibling->child_count);
+}
+
+static bool same_shape(const struct reading *r, const struct perf_event *child)
+{
+	return !r->group || (child->group_generation == r->event->group_generation &&
+			     child->nr_siblings == r->event->nr_siblings);
+}
+
+/* The whole family. child_mutex of the event. 0 or -ECHILD. */
+static int read_family(struct reading *r)
+{
+	struct perf_event *event = r->event, *child;
+	int ret = 0;
+
+	lockdep_assert_held(&event->child_mutex);
+	read_one(r);
+	add_gone_children(r, event);
+	list_for_each_entry(child, &event->child_list, child_list) {
+		if (!same_shape(r, child)) {
+			ret = -ECHILD;
+			break;
+		}
+		r->event = child;
+		read_one(r);
+		r->event = event;
+	}
+	add_gone_counts(r);
+	return ret;
+}
+
+/**
+ * perf_event_read_value - what an event and its children have counted
+ * @event: it
+ * @enabled: result: time enabled, ns
+ * @running: result: time running, ns
+ *
+ * Context: may sleep
+ * Return: the count
+ */
+u64 perf_event_read_value(struct perf_event *event, u64 *enabled, u64 *running)
+{
+	struct member_value value = {};
+	struct reading r = { .event = event, .value = &value };
+
+	scoped_guard(mutex, &event->child_mutex)
+		read_family(&r);
+	*enabled = r.enabled;
+	*running = r.running;
+	return value.count;
+}
+EXPORT_SYMBOL_GPL(perf_event_read_value);
+
+/**
+ * perf_event_read_local - the same without going anywhere
+ * @event: counts for the running task or for this CPU
+ * @value: result
+ * @enabled: result, may be NULL
+ * @running: result, may be NULL
+ *
+ * Context: any, NMI included
+ * Return: 0; -EOPNOTSUPP for an inherited event, -EINVAL if it counts for another task or CPU,
+ *	-EBUSY for a pinned event that is not running
+ */
+int perf_event_read_local(struct perf_event *event, u64 *value, u64 *enabled, u64 *running)
+{
+	struct perf_event_context *ctx;
+	u64 ena, run;
+
+	guard(irqsave)();
+
+	if (event->attr.inherit)
+		return -EOPNOTSUPP;
+	if ((event->attach_state & PERF_ATTACH_TASK) && event->hw.target != current)
+		return -EINVAL;
+	if (event->cpu >= 0 && event->cpu != smp_processor_id() &&
+	    !((event->event_caps & PERF_EV_CAP_READ_SCOPE) && same_place(event)))
+		return -EINVAL;
+
+	ctx = event->ctx;
+	if (event->attr.pinned && (event->state != PERF_EVENT_STATE_ACTIVE || ctx->active_cpu < 0))
+		return -EBUSY;
+
+	if (event->state == PERF_EVENT_STATE_ACTIVE && ctx->active_cpu >= 0)
+		event->pmu->read(event);
+	*value = local64_read(&event->count);
+	perf_event_times(event, perf_ctx_time(ctx), &ena, &run);
+	if (enabled)
+		*enabled = ena;
+	if (running)
+		*running = run;
+	return 0;
+}
+
+/* u64s of one member and of the head of a read. */
+static unsigned int member_words(u64 format)
+{
+	return 1 + !!(format & PERF_FORMAT_ID) + !!(format & PERF_FORMAT_LOST);
+}
+
+static unsigned int time_words(u64 format)
+{
+	return !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+	       !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+}
+
+static u64 *put_times(u64 *p, const struct reading *r, u64 format)
+{
+	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		*p++ = r->enabled;
+	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		*p++ = r->running;
+	return p;
+}
+
+static u64 *put_member_tail(u64 *p, const struct perf_event *event, const struct member_value *v,
+			    u64 format)
+{
+	if (format & PERF_FORMAT_ID)
+		*p++ = event->parent ? event->parent->id : event->id;
+	if (format & PERF_FORMAT_LOST)
+		*p++ = v->lost;
+	return p;
+}
+
+static ssize_t read_single(struct perf_event *event, u64 format, char __user *buf)
+{
+	struct member_value value = {};
+	struct reading r = { .event = event, .value = &value };
+	u64 words[5], *p = words;
+
+	scoped_guard(mutex, &event->child_mutex)
+		read_family(&r);
+	*p++ = value.count;
+	p = put_times(p, &r, format);
+	p = put_member_tail(p, event, &value, format);
+	if (copy_to_user(buf, words, (void *)p - (void *)words))
+		return -EFAULT;
+	return (void *)p - (void *)words;
+}
+
+static u64 *put_group(u64 *p, const struct reading *r, u64 format)
+{
+	struct perf_event *leader = r->event, *sibling;
+	const struct member_value *v = r->value;
+
+	*p++ = 1 + leader->nr_siblings;
+	p = put_times(p, r, format);
+	*p++ = v->count;
+	p = put_member_tail(p, leader, v++, format);
+	for_each_sibling_event(sibling, leader) {
+		*p++ = v->count;
+		p = put_member_tail(p, sibling, v++, format);
+	}
+	return p;
+}
+
+/*
+ * Result and values in one piece of memory, on the stack while the group is small. The group's
+ * ctx->mutex keeps its members together meanwhile.
+ */
+static ssize_t read_group(struct perf_event *leader, u64 format, char __user *buf, size_t count)
+{
+	struct member_value small_values[VALUES_ON_STACK] = {}, *values = small_values;
+	u64 small_words[3 + 3 * VALUES_ON_STACK], *words = small_words, *end;
+	void *large __free(kfree) = NULL;
+	unsigned int nr = 1 + leader->nr_siblings;
+	struct reading r = { .event = leader, .group = true };
+	size_t size = (1 + time_words(format) + nr * member_words(format)) * sizeof(u64);
+	int ret;
+
+	if (count < size)
+		return perf_refuse(-ENOSPC, "read: the group needs %llu bytes, the buffer has %llu",
+				   size, count);
+	if (nr > VALUES_ON_STACK) {
+		large = kzalloc(nr * sizeof(*values) + size, GFP_KERNEL);
+		if (!large)
+			return -ENOMEM;
+		values = large;
+		words = large + nr * sizeof(*values);
+	}
+	r.value = values;
+
+	scoped_guard(mutex, &leader->child_mutex)
+		ret = read_family(&r);
+	if (ret)
+		return perf_refuse(ret, "read: a child's group is not like its parent's");
+
+	end = put_group(words, &r, format);
+	if (copy_to_user(buf, words, (void *)end - (void *)words))
+		return -EFAULT;
+	return (void *)end - (void *)words;
+}
+
+/**
+ * perf_event_read_file - read(2)
+ * @event: the file's event
+ * @buf: user's
+ * @count: its size
+ *
+ * Context: may sleep
+ * Return: bytes; 0 if the event was pinned and could not run; -ENOSPC if the buffer is too short,
+ *	-EFAULT, -ENOMEM, -ECHILD
+ */
+ssize_t perf_event_read_file(struct perf_event *event, char __user *buf, size_t count)
+{
+	u64 format = event->attr.read_format;
+	struct perf_event_context *ctx;
+	ssize_t ret;
+
+	if (event->state == PERF_EVENT_STATE_ERROR)
+		return 0;
+	if (format & PERF_FORMAT_GROUP) {
+		ctx = perf_event_ctx_lock(event);
+		ret = read_group(event->group_leader, format, buf, count);
+		perf_event_ctx_unlock(ctx);
+		return ret;
+	}
+	if (count < (time_words(format) + member_words(format)) * sizeof(u64))
+		return perf_refuse(-ENOSPC, "read: needs %llu bytes, the buffer has %llu",
+				   (time_words(format) + member_words(format)) * sizeof(u64), count);
+	return read_single(event, format, buf);
+}

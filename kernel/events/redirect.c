@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whose buffer an event writes to: its own, which mmap() made, or another event's, by
+ * PERF_EVENT_IOC_SET_OUTPUT or PERF_FLAG_FD_OUTPUT.
+ *
+ * perf_event::rb is what writers follow. The list of a buffer's events serves to wake their
+ * readers and to take the buffer from them when it goes. Interrupts walk it under RCU, so an event
+ * that has left one list enters the next only after a grace period. Its pointer need not wait.
+ *
+ * Locks: perf_buffers_lock; event->mmap_mutex by those who may have to wait. See buffer.h.
+ */
+#include <linux/rculist.h>
+#include <linux/slab.h>
+
+#include "buffer.h"
+#include "event.h"
+
+DEFINE_SPINLOCK(perf_buffers_lock);
+
+/* perf_buffers_lock. */
+static void leave_list(struct perf_event *event)
+{
+	list_del_rcu(&event->rb_entry);
+	event->rcu_batches = get_state_synchronize_rcu();
+	event->rcu_pending = 1;
+}
+
+/* Before taking perf_buffers_lock: an interrupt may still be on the event's last list. */
+static void wait_to_enter_list(struct perf_event *event)
+{
+	lockdep_assert_held(&event->mmap_mutex);
+	if (!event->rcu_pending)
+		return;
+	cond_synchronize_rcu(event->rcu_batches);
+	event->rcu_pending = 0;
+}
+
+/**
+ * perf_buffer_attach - let an event write to a buffer
+ * @rb: the buffer
+ * @event: an event with a file and without a buffer
+ *
+ * Context: event->mmap_mutex; may sleep
+ */
+void perf_buffer_attach(struct perf_buffer *rb, struct perf_event *event)
+{
+	wait_to_enter_list(event);
+	perf_buffer_get(rb);
+	guard(spinlock)(&perf_buffers_lock);
+	list_add_rcu(&event->rb_entry, &rb->events);
+	rcu_assign_pointer(event->rb, rb);
+}
+
+/**
+ * perf_buffer_detach - take its buffer from an event
+ * @event: it has one, and is on its list
+ *
+ * Whoever polls is woken, since there will be nothing to wait for.
+ *
+ * Context: perf_buffers_lock; the caller has another reference on the buffer
+ */
+void perf_buffer_detach(struct perf_event *event)
+{
+	struct perf_buffer *rb = rcu_dereference_protected(event->rb,
+							   lockdep_is_held(&perf_buffers_lock));
+
+	leave_list(event);
+	if (rb->page_event == event)
+		WRITE_ONCE(rb->page_event, NULL);
+	rcu_assign_pointer(event->rb, NULL);
+	wake_up_all(&event->waitq);
+	WARN_ON_ONCE(refcount_dec_and_test(&rb->refcount));
+}
+
+static struct perf_buffer *locked_rb(struct perf_event *event)
+{
+	return rcu_dereference_protected(event->rb, lockdep_is_held(&perf_buffers_lock));
+}
+
+/* SET_OUTPUT to nothing. */
+static int output_to_none(struct perf_event *event)
+{
+	struct perf_buffer *rb;
+
+	scoped_guard(spinlock, &perf_buffers_lock) {
+		if (atomic_read(&event->mmap_count))
+			return perf_refuse(-EINVAL, "output: the event's own buffer is mapped");
+		rb = locked_rb(event);
+		if (!rb)
+			return 0;
+		perf_buffer_get(rb);
+		perf_buffer_detach(event);
+	}
+	perf_buffer_put(rb);
+	return 0;
+}
+
+/**
+ * perf_event_release_buffer - an event goes
+ * @event: it has no mapping
+ *
+ * Context: may sleep
+ */
+void perf_event_release_buffer(struct perf_event *event)
+{
+	if (!event->parent && rcu_access_pointer(event->rb))
+		output_to_none(event);
+}
+
+/* Will several CPUs write to a buffer because of this event? */
+static bool event_crowds(const struct perf_event *event)
+{
+	return event->cpu == -1 && event->attr.inherit;
+}
+
+/* Before such an event may write there: all writers that did not see the mark have finished. */
+static void mark_crowded(struct perf_event *target)
+{
+	struct perf_buffer *rb;
+
+	scoped_guard(spinlock, &perf_buffers_lock) {
+		rb = locked_rb(target);
+		if (!rb)
+			return;
+		WRITE_ONCE(rb->crowded, true);
+	}
+	synchronize_rcu();
+}
+
+/*
+ * The pointer is changed; if there was another buffer before, the event is on no list, and its
+ * last buffer's reference is returned.
+ */
+static int switch_pointer(struct perf_event *event, struct perf_event *target,
+			  struct perf_buffer **now, struct perf_buffer **before)
+{
+	struct perf_buffer *rb;
+
+	guard(spinlock)(&perf_buffers_lock);
+	rb = locked_rb(target);
+	*before = locked_rb(event);
+	*now = rb;
+
+	if (atomic_read(&event->mmap_count))
+		return perf_refuse(-EINVAL, "output: the event's own buffer is mapped");
+	if (!rb || !rb->mmap_count)
+		return perf_refuse(-EINVAL, "output: the target has no mapped buffer");
+	if (*before == rb)
+		return 0;
+	if (event_crowds(event) && !rb->crowded)
+		return -EAGAIN;		/* it is another one than was marked */
+
+	perf_buffer_get(rb);
+	rcu_assign_pointer(event->rb, rb);
+	if (*before)
+		leave_list(event);
+	else
+		list_add_rcu(&event->rb_entry, &rb->events);
+	return 0;
+}
+
+/* The rest of it, after a grace period. The new buffer may have been unmapped meanwhile. */
+static void switch_list(struct perf_event *event, struct perf_buffer *rb)
+{
+	bool late;
+
+	wait_to_enter_list(event);
+
+	perf_buffer_get(rb);
+	scoped_guard(spinlock, &perf_buffers_lock) {
+		list_add_rcu(&event->rb_entry, &rb->events);
+		late = !rb->mmap_count;
+		if (late)
+			perf_buffer_detach(event);
+	}
+	/* News may have come while nobody could find the event's readers. */
+	wake_up_all(&event->waitq);
+	perf_buffer_put(rb);
+}
+
+/* One CPU at a time writes to a buffer, with one clock, in one direction. */
+static int check_target(struct perf_event *event, struct perf_event *target)
+{
+	if (event == target)
+		return perf_refuse(-EINVAL, "output: an event cannot be its own target");
+	if (target->cpu != event->cpu)
+		return perf_refuse(-EINVAL, "output: the target is on CPU %lld, the event on %lld",
+				   target->cpu, event->cpu);
+	if (target->cpu == -1 && target->hw.target != event->hw.target)
+		return perf_refuse(-EINVAL, "output: the target counts for another task");
+	if (target->clock != event->clock)
+		return perf_refuse(-EINVAL, "output: the target uses another clock");
+	if (is_write_backward(target) != is_write_backward(event))
+		return perf_refuse(-EINVAL, "output: write_backward differs from the target's");
+	if (has_aux(event) && has_aux(target) && event->pmu != target->pmu)
+		return perf_refuse(-EINVAL, "output: the target's AUX area is another PMU's");
+	return 0;
+}
+
+/**
+ * perf_event_set_output - let an event write to another event's buffer
+ * @event: an event with a file, not mapped
+ * @target: an event with a mapped buffer; NULL to write nowhere
+ *
+ * Context: may sleep; both events are held
+ * Return: 0 or -EINVAL
+ */
+int perf_event_set_output(struct perf_event *event, struct perf_event *target)
+{
+	struct perf_buffer *now, *before;
+	int ret;
+
+	guard(mutex)(&event->mmap_mutex);
+	if (!target)
+		return output_to_none(event);
+
+	ret = check_target(event, target);
+	if (ret)
+		return ret;
+
+	wait_to_enter_list(event);
+	do {
+		if (event_crowds(event))
+			mark_crowded(target);
+		ret = switch_pointer(event, target, &now, &before);
+	} while (ret == -EAGAIN);
+	if (ret || !before || before == now)
+		return ret;
+
+	switch_list(event, now);
+	perf_buffer_put(before);
+	return 0;
+}
+
+/**
+ * perf_event_pause_output - stop or resume writing to an event's buffer
+ * @event: the event
+ * @pause: stop; what would have been written is counted as lost
+ *
+ * Return: 0, -EINVAL if there is no buffer for data
+ */
+int perf_event_pause_output(struct perf_event *event, bool pause)
+{
+	struct perf_buffer *rb;
+
+	guard(rcu)();
+	rb = rcu_dereference(event->rb);
+	if (!rb || !rb->nr_pages)
+		return perf_refuse(-EINVAL, "output: no buffer with data pages is mapped");
+	WRITE_ONCE(rb->paused, pause);
+	return 0;
+}

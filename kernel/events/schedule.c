@@ -1,0 +1,633 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Schedules of counter PMUs.
+ *
+ * A schedule says which events run together and on which counters. It is compiled from the queues
+ * of everybody who is on the CPU, the CPU's own context, the contexts of the running task's
+ * cgroups, and the task's, and it is used again as long as none of their queues changes:
+ *
+ *   base schedule	what runs when the task has no events here. Kept in the PMU context of the
+ *			innermost cgroup that has events for the PMU, or in the CPU's own.
+ *   task schedule	base and task together; kept in the task's PMU context. Where the CPU side
+ *			has no events it depends on the task alone and holds on every CPU.
+ *
+ * Order of placing: CPU side pinned, task pinned, then flexible groups, the least served first.
+ * A group that has had more than a slice over the least served one waits even if counters are
+ * free: that bound is what makes the shares of large and small groups equal in the long run.
+ *
+ * A pinned group for which there is no room fails; a flexible one waits for the rotation.
+ *
+ * Locks: those of all contexts concerned, interrupts off, on the CPU.
+ */
+#include "engine.h"
+
+/* So many groups that do not fit are tried before the rest is left for the next turn. */
+#define MISSES_MAX	6
+
+/**
+ * struct compile - a schedule in the making
+ * @pmu: PMU
+ * @s: result
+ * @cpu: CPU
+ * @slice: multiplexing interval, ns
+ * @exclusive: an exclusive group is in; nothing else may join
+ * @overcommitted: some flexible group was left out
+ */
+struct compile {
+	struct pmu		*pmu;
+	struct perf_schedule	*s;
+	int			cpu;
+	u64			slice;
+	bool			exclusive;
+	bool			overcommitted;
+};
+
+static DEFINE_PER_CPU(struct perf_schedule, scratch_schedule);
+static DEFINE_PER_CPU(u64, schedule_mark);
+
+static bool add_member(struct compile *c, struct perf_event *event)
+{
+	struct perf_schedule *s = c->s;
+
+	if (event->pmu != c->pmu || event->state < PERF_EVENT_STATE_INACTIVE)
+		return true;
+	if (s->nr == PERF_SCHED_SLOTS)
+		return false;
+	if (event->ctx->task)
+		s->task_mask |= BIT_ULL(s->nr);
+	s->slot[s->nr].event = event;
+	s->slot[s->nr].idx = -1;
+	s->nr++;
+	return true;
+}
+
+static bool add_members(struct compile *c, struct perf_event *leader)
+{
+	struct perf_event *sibling;
+
+	if (!add_member(c, leader))
+		return false;
+	if (!leader->nr_siblings)
+		return true;
+	for_each_sibling_event(sibling, leader) {
+		if (!add_member(c, sibling))
+			return false;
+	}
+	return true;
+}
+
+/* Leaves the first @nr slots. */
+static void truncate(struct perf_schedule *s, unsigned int nr)
+{
+	s->nr = nr;
+	s->task_mask &= BIT_ULL(nr) - 1;
+}
+
+/* Gives a group its counters; false if it does not fit beside those that have theirs. */
+static bool place_group(struct compile *c, struct perf_event *leader)
+{
+	struct perf_schedule *s = c->s;
+	unsigned int from = s->nr;
+
+	if (c->exclusive || (leader->attr.exclusive && from))
+		return false;
+	if (add_members(c, leader) &&
+	    (s->nr == from || !c->pmu->sched_assign(c->pmu, s, from))) {
+		c->exclusive = leader->attr.exclusive;
+		if (s->nr == from && leader->state == PERF_EVENT_STATE_INACTIVE)
+			perf_group_start(leader);	/* software members only */
+		return true;
+	}
+	truncate(s, from);
+	return false;
+}
+
+static bool may_run_here(const struct compile *c, const struct perf_event *leader)
+{
+	return leader->cpu == -1 || leader->cpu == c->cpu;
+}
+
+static void place_pinned(struct compile *c, struct perf_event_pmu_context *epc)
+{
+	struct perf_event *leader, *next;
+
+	list_for_each_entry_safe(leader, next, &epc->pinned, pinned_entry) {
+		if (may_run_here(c, leader) && !place_group(c, leader))
+			perf_group_fail(leader);
+	}
+}
+
+/*
+ * Adds flexible groups from @leader on, without counters yet, as long as there is nothing special
+ * about them and they fill at most @room slots. A group of software events only is special: whoever
+ * places it has to start it. Returns the first group that was not added.
+ */
+static struct perf_event *add_plain_groups(struct compile *c, struct perf_event *leader,
+					   unsigned int room)
+{
+	u64 limit = leader->vruntime + c->slice;
+	struct perf_schedule *s = c->s;
+
+	for (; leader; leader = perf_groups_next(leader)) {
+		unsigned int from = s->nr;
+
+		if (!may_run_here(c, leader) || leader->attr.exclusive ||
+		    (s64)(leader->vruntime - limit) > 0)
+			return leader;
+		if (!add_members(c, leader) || s->nr == from || s->nr > room) {
+			truncate(s, from);
+			return leader;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * One question to the driver instead of one for each group: mostly there are counters for all, and
+ * where there are not, it is a good guess that as many fit as did the last time. Returns the first
+ * group that has not been placed.
+ */
+static struct perf_event *place_together(struct compile *c, struct perf_event_pmu_context *epc)
+{
+	struct perf_event *first = perf_groups_first(&epc->flexible), *rest;
+	unsigned int from = c->s->nr;
+
+	if (epc->nr_flexible < 2 || c->exclusive)
+		return first;
+	rest = add_plain_groups(c, first, epc->overcommitted ? epc->sched->nr : PERF_SCHED_SLOTS);
+	if (c->s->nr > from && !c->pmu->sched_assign(c->pmu, c->s, from))
+		return rest;
+	truncate(c->s, from);
+	return first;
+}
+
+static void place_flexible(struct compile *c, struct perf_event_pmu_context *epc)
+{
+	struct perf_event *first = perf_groups_first(&epc->flexible);
+	struct perf_event *leader = place_together(c, epc);
+	bool served = leader != first;
+	u64 limit = served ? first->vruntime + c->slice : 0;
+	int misses = 0;
+
+	for (; leader; leader = perf_groups_next(leader)) {
+		if (!may_run_here(c, leader))
+			continue;
+		if ((served && (s64)(leader->vruntime - limit) > 0) || misses >= MISSES_MAX) {
+			c->overcommitted = true;
+			return;
+		}
+		if (!place_group(c, leader)) {
+			c->overcommitted = true;
+			/* Where one event finds no counter, others like it will not either. */
+			misses += leader->nr_siblings ? 1 : MISSES_MAX / 2;
+		} else if (!served) {
+			served = true;
+			limit = leader->vruntime + c->slice;
+		}
+	}
+}
+
+/* The PMU contexts of the CPU side, from the inside out; the CPU's own comes last. */
+static struct perf_event_context *side_next(struct perf_event_context *ctx)
+{
+	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+
+	if (!ctx)
+		return cpuctx->cgrp_ctx ?: &cpuctx->ctx;
+	if (ctx == &cpuctx->ctx)
+		return NULL;
+	return ctx->cgrp_next ?: &cpuctx->ctx;
+}
+
+#define for_each_side_ctx(ctx)	for (ctx = side_next(NULL); ctx; ctx = side_next(ctx))
+
+static struct perf_event_pmu_context *side_epc(struct perf_event_context *ctx, struct pmu *pmu)
+{
+	return ctx->cgrp ? perf_epc_find(ctx, pmu) : &perf_this_cpc(pmu)->epc;
+}
+
+/* Where the base schedule of this CPU is kept now. */
+struct perf_event_pmu_context *perf_sched_base(struct pmu *pmu)
+{
+	struct perf_event_context *ctx = this_cpu_ptr(&perf_cpu_context)->cgrp_ctx;
+	struct perf_event_pmu_context *epc;
+
+	for (; ctx; ctx = ctx->cgrp_next) {
+		epc = perf_epc_find(ctx, pmu);
+		if (epc)
+			return epc;
+	}
+	return &perf_this_cpc(pmu)->epc;
+}
+
+static void place_side(struct compile *c, void (*place)(struct compile *,
+							 struct perf_event_pmu_context *))
+{
+	struct perf_event_pmu_context *epc;
+	struct perf_event_context *ctx;
+
+	for_each_side_ctx(ctx) {
+		epc = side_epc(ctx, c->pmu);
+		if (epc && ctx->active_cpu >= 0)	/* a CPU that is going offline is not */
+			place(c, epc);
+	}
+}
+
+/* Compiles what is on this CPU now, with the task's @epc or, if NULL, without. */
+static void compile(struct compile *c, struct perf_cpu_pmu_context *cpc,
+		    struct perf_event_pmu_context *epc)
+{
+	c->s = this_cpu_ptr(&scratch_schedule);
+	c->s->nr = 0;
+	c->s->task_mask = 0;
+	c->cpu = smp_processor_id();
+	c->slice = ktime_to_ns(cpc->timer_interval);
+
+	cpc->serves = perf_pmu_serves_cpu(c->pmu, c->cpu);
+	if (!cpc->serves)
+		return;
+	if (!cpc->nr_side) {
+		if (epc) {
+			place_pinned(c, epc);
+			place_flexible(c, epc);
+		}
+		return;
+	}
+	place_side(c, place_pinned);
+	if (epc)
+		place_pinned(c, epc);
+	if (epc && cpc->task_first)
+		place_flexible(c, epc);
+	place_side(c, place_flexible);
+	if (epc && !cpc->task_first)
+		place_flexible(c, epc);
+}
+
+static void copy_schedule(struct perf_schedule *to, const struct perf_schedule *from)
+{
+	memcpy(to, from, offsetof(struct perf_schedule, slot) + from->nr * sizeof(from->slot[0]));
+}
+
+/* A number that no group or context is marked with yet, on this CPU; the one after it is not, too. */
+u64 perf_sched_next_mark(void)
+{
+	return this_cpu_add_return(schedule_mark, 2);
+}
+
+/* Leaders of the slots in (@task) or outside the task's part get @mark. */
+static void mark_leaders(const struct perf_schedule *s, bool task, u64 mark)
+{
+	for (int i = 0; i < s->nr; i++) {
+		if (!!(s->task_mask & BIT_ULL(i)) == task)
+			s->slot[i].event->group_leader->sched_mark = mark;
+	}
+}
+
+static void stop_task_groups(const struct perf_schedule *old, const struct perf_schedule *new)
+{
+	u64 mark = perf_sched_next_mark();
+
+	mark_leaders(new, true, mark);
+	for (int i = 0; i < old->nr; i++) {
+		struct perf_event *leader;
+
+		/* The CPU side's slots are as old as @old is; their events may be gone. */
+		if (!(old->task_mask & BIT_ULL(i)))
+			continue;
+		leader = old->slot[i].event->group_leader;
+		if (leader->sched_mark != mark)
+			perf_group_stop(leader);
+	}
+}
+
+/* The task's groups that run change from those in @old to those in @new. */
+static void change_task_groups(const struct perf_schedule *old, const struct perf_schedule *new)
+{
+	if (old->nr)
+		stop_task_groups(old, new);
+	for (int i = 0; i < new->nr; i++) {
+		struct perf_event *event = new->slot[i].event;
+
+		if (event->state == PERF_EVENT_STATE_INACTIVE && (new->task_mask & BIT_ULL(i)))
+			perf_group_start(event->group_leader);
+	}
+}
+
+static void stop_side_groups(struct perf_cpu_pmu_context *cpc, const struct perf_schedule *new)
+{
+	u64 mark = perf_sched_next_mark();
+
+	mark_leaders(new, false, mark);
+	for (int i = 0; i < cpc->nr_side_running; i++) {
+		if (cpc->side[i]->sched_mark != mark)
+			perf_group_stop(cpc->side[i]);
+	}
+	cpc->nr_side_running = 0;
+}
+
+/* The CPU side's groups that run become those in @new. */
+static void change_side_groups(struct perf_cpu_pmu_context *cpc, const struct perf_schedule *new)
+{
+	struct perf_event *last = NULL;
+
+	if (cpc->nr_side_running)
+		stop_side_groups(cpc, new);
+	if (!cpc->nr_side)
+		return;
+	for (int i = 0; i < new->nr; i++) {
+		struct perf_event *event = new->slot[i].event, *leader = event->group_leader;
+
+		if (new->task_mask & BIT_ULL(i))
+			continue;
+		if (event->state == PERF_EVENT_STATE_INACTIVE)
+			perf_group_start(leader);
+		/* The members of a group have slots side by side. */
+		if (leader != last)
+			cpc->side[cpc->nr_side_running++] = leader;
+		last = leader;
+	}
+}
+
+/* Is the CPU side's part of @s something else than all of @base? */
+static bool side_differs(const struct perf_schedule *s, const struct perf_schedule *base)
+{
+	unsigned int n = 0;
+
+	for (int i = 0; i < s->nr; i++) {
+		if (s->task_mask & BIT_ULL(i))
+			continue;
+		if (n == base->nr || s->slot[i].event != base->slot[n].event)
+			return true;
+		n++;
+	}
+	return n != base->nr;
+}
+
+static bool base_valid(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *base)
+{
+	return base->sched_side == cpc->side_seq && base->sched_cpu == smp_processor_id();
+}
+
+static void compile_base(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *base)
+{
+	struct compile c = { .pmu = base->pmu };
+
+	if (cpc->nr_side) {
+		compile(&c, cpc, NULL);
+		copy_schedule(base->sched, c.s);
+	} else {
+		truncate(base->sched, 0);
+	}
+	base->overcommitted = c.overcommitted;
+	base->sched_side = cpc->side_seq;
+	base->sched_cpu = smp_processor_id();
+}
+
+/* A task's schedule holds while its own queues and the CPU side are what they were. */
+static bool task_valid(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
+{
+	if (epc->sched_seq != epc->seq)
+		return false;
+	if (!cpc->nr_side)
+		return !epc->sched_side &&
+		       (epc->sched_cpu == -1 || epc->sched_cpu == smp_processor_id());
+	return epc->sched_side == cpc->side_seq && epc->sched_base == perf_sched_base(epc->pmu);
+}
+
+static void compile_task(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
+{
+	struct perf_event_pmu_context *base = cpc->nr_side ? perf_sched_base(epc->pmu) : NULL;
+	struct compile c = { .pmu = epc->pmu };
+
+	if (base && !base_valid(cpc, base))
+		compile_base(cpc, base);
+
+	compile(&c, cpc, epc);
+	change_task_groups(epc->sched, c.s);
+	epc->displaces = base && side_differs(c.s, base->sched);
+	copy_schedule(epc->sched, c.s);
+	epc->overcommitted = c.overcommitted;
+	epc->sched_seq = epc->seq;
+	epc->sched_side = base ? cpc->side_seq : 0;
+	epc->sched_base = base;
+	epc->sched_cpu = epc->ctx->nr_bound ? smp_processor_id() : -1;
+}
+
+static __always_inline void lock_and_freeze(struct perf_event_context *ctx, unsigned int depth,
+					    u64 now)
+{
+	raw_spin_lock_nested(&ctx->lock, perf_lock_depth(depth));
+	perf_ctx_freeze(ctx, now);
+}
+
+static __always_inline void thaw_and_unlock(struct perf_event_context *ctx)
+{
+	perf_ctx_thaw(ctx);
+	raw_spin_unlock(&ctx->lock);
+}
+
+/* Answers how many contexts there are. */
+unsigned int perf_cpu_side_lock(u64 now)
+{
+	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+	struct perf_event_context *ctx;
+	unsigned int depth = 0;
+
+	for (ctx = cpuctx->cgrp_ctx; ctx; ctx = ctx->cgrp_next)
+		lock_and_freeze(ctx, depth++, now);
+	lock_and_freeze(&cpuctx->ctx, depth++, now);
+	return depth;
+}
+
+void perf_cpu_side_unlock(void)
+{
+	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+	struct perf_event_context *ctx;
+
+	for (ctx = cpuctx->cgrp_ctx; ctx; ctx = ctx->cgrp_next)
+		thaw_and_unlock(ctx);
+	thaw_and_unlock(&cpuctx->ctx);
+}
+
+/**
+ * perf_sched_changed - what could be scheduled in a PMU context has changed
+ * @epc: the PMU context; ctx->lock held
+ */
+void perf_sched_changed(struct perf_event_pmu_context *epc)
+{
+	epc->seq++;
+	if (!epc->ctx->task)
+		per_cpu_ptr(epc->pmu->cpu_pmu_context, epc->ctx->cpu)->side_seq++;
+}
+
+static void drop_slot(struct perf_schedule *s, unsigned int i)
+{
+	u64 below = BIT_ULL(i) - 1;
+
+	s->nr--;
+	memmove(&s->slot[i], &s->slot[i + 1], (s->nr - i) * sizeof(s->slot[0]));
+	s->task_mask = (s->task_mask & below) | (s->task_mask >> 1 & ~below);
+}
+
+/**
+ * perf_sched_forget - an event that may be in a schedule goes away
+ * @event: leaves its context; ctx->lock held
+ *
+ * A task's schedule is compiled anew when the task runs, and until then names its events; what
+ * the compiler takes from it are the groups that have to stop.
+ */
+void perf_sched_forget(struct perf_event *event)
+{
+	struct perf_schedule *s = event->pmu_ctx->sched;
+
+	if (!event->ctx->task || !s)
+		return;
+	for (unsigned int i = 0; i < s->nr; i++) {
+		if (s->slot[i].event == event) {
+			drop_slot(s, i);
+			return;
+		}
+	}
+}
+
+static void arm_rotation(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
+{
+	if (epc->overcommitted)
+		perf_rotate_arm(cpc);
+}
+
+static void apply_base(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *base)
+{
+	if (!cpc->serves)
+		return;
+	change_side_groups(cpc, base->sched);
+	cpc->displaced = false;
+	base->pmu->sched_load(base->pmu, base->sched);
+	arm_rotation(cpc, base);
+}
+
+/* CPU side locked. */
+static void load_base_locked(struct perf_cpu_pmu_context *cpc, struct pmu *pmu)
+{
+	struct perf_event_pmu_context *base = perf_sched_base(pmu);
+
+	if (!base_valid(cpc, base))
+		compile_base(cpc, base);
+	apply_base(cpc, base);
+}
+
+/**
+ * perf_sched_load_again - load the CPU side's schedule, if there is one already
+ * @pmu: the PMU
+ *
+ * Return: false, and nothing has been done, if one has to be compiled, or if a task is on this CPU.
+ * The CPU side is locked.
+ */
+bool perf_sched_load_again(struct pmu *pmu)
+{
+	struct perf_cpu_pmu_context *cpc = perf_this_cpc(pmu);
+	struct perf_event_pmu_context *base = perf_sched_base(pmu);
+
+	if (this_cpu_read(perf_cpu_context.task_ctx) || !base_valid(cpc, base))
+		return false;
+	apply_base(cpc, base);
+	return true;
+}
+
+/* Task's context and CPU side locked. */
+static void load_task_locked(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
+{
+	if (!task_valid(cpc, epc))
+		compile_task(cpc, epc);
+	if (!cpc->serves)
+		return;
+	change_side_groups(cpc, epc->sched);
+	cpc->displaced = epc->displaces;
+	epc->pmu->sched_load(epc->pmu, epc->sched);
+	arm_rotation(cpc, epc);
+}
+
+/**
+ * perf_sched_load - a task with counter events comes onto this CPU
+ * @epc: its PMU context; ctx->lock held
+ *
+ * The path that costs: in steady state one comparison and the driver's load.
+ */
+void perf_sched_load(struct perf_event_pmu_context *epc)
+{
+	struct perf_cpu_pmu_context *cpc = perf_this_cpc(epc->pmu);
+
+	if (likely(task_valid(cpc, epc) && !epc->displaces && !cpc->displaced)) {
+		if (epc->sched->nr)
+			epc->pmu->sched_load(epc->pmu, epc->sched);
+		if (unlikely(epc->overcommitted))
+			arm_rotation(cpc, epc);
+		return;
+	}
+	perf_cpu_side_lock(perf_clock());
+	load_task_locked(cpc, epc);
+	perf_cpu_side_unlock();
+}
+
+/* No task's events on this CPU: run the CPU side's. No locks held. */
+void perf_sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu)
+{
+	perf_cpu_side_lock(perf_clock());
+	load_base_locked(cpc, pmu);
+	perf_cpu_side_unlock();
+}
+
+/**
+ * perf_sched_reload - act on a change, for whoever is on this CPU
+ * @pmu: the PMU
+ *
+ * All contexts that are on this CPU are locked.
+ */
+void perf_sched_reload(struct pmu *pmu)
+{
+	struct perf_event_context *task_ctx = this_cpu_ptr(&perf_cpu_context)->task_ctx;
+	struct perf_event_pmu_context *epc = task_ctx ? perf_epc_find(task_ctx, pmu) : NULL;
+	struct perf_cpu_pmu_context *cpc = perf_this_cpc(pmu);
+
+	if (epc && !list_empty(&epc->counter_entry))
+		load_task_locked(cpc, epc);
+	else
+		load_base_locked(cpc, pmu);
+}
+
+/**
+ * perf_sched_group_fits - would a group find counters on an idle PMU?
+ * @leader: its leader
+ * @newcomer: an event that is about to join it, or the leader itself
+ *
+ * Context: process context, ctx->mutex
+ * Return: 0, -EINVAL if it can never run, -ENOMEM
+ */
+int perf_sched_group_fits(struct perf_event *leader, struct perf_event *newcomer)
+{
+	struct perf_schedule *s __free(kfree) = NULL;
+	struct pmu *pmu = newcomer->pmu;
+	struct perf_event *sibling;
+
+	if (leader == newcomer || !perf_pmu_has_counters(pmu))
+		return 0;
+	if (leader->nr_siblings + 2 > PERF_SCHED_SLOTS)
+		return perf_refuse(-EINVAL, "group: %llu events are too many to run together",
+				   leader->nr_siblings + 2);
+	s = kzalloc(sizeof(*s), GFP_KERNEL);
+	if (!s)
+		return -ENOMEM;
+
+	if (leader->pmu == pmu)
+		s->slot[s->nr++] = (struct perf_sched_slot){ leader, -1 };
+	for_each_sibling_event(sibling, leader) {
+		if (sibling->pmu == pmu)
+			s->slot[s->nr++] = (struct perf_sched_slot){ sibling, -1 };
+	}
+	s->slot[s->nr++] = (struct perf_sched_slot){ newcomer, -1 };
+
+	if (pmu->sched_assign(pmu, s, 0))
+		return perf_refuse(-EINVAL, "group: its %llu events need more counters than the PMU has",
+				   s->nr);
+	return 0;
+}

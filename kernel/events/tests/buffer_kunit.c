@@ -1,0 +1,725 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of buffers: positions under nested writers, records that cross pages, lost records,
+ * overwriting in both directions, wake-ups.
+ *
+ * The nesting tests do not wait for interrupts to come at the right moment. They run a writer
+ * inside another one at every step of reserving and publishing, to a depth of four, and look at
+ * what a reader would see after each step.
+ */
+#include <kunit/test.h>
+#include <linux/prandom.h>
+#include <linux/slab.h>
+
+struct perf_ring;
+static void ring_step(struct perf_ring *ring);
+#define PERF_RING_STEP(ring) ring_step(ring)
+
+#include "../buffer.h"
+
+/* ---------------------------------------------------------------- nested writers */
+
+#define NEST_DEPTH	4	/* task, soft interrupt, hard interrupt, NMI */
+#define NEST_STEPS	14	/* more than one writer has */
+
+/**
+ * struct nest - writers inside one another
+ * @test: the test
+ * @ring: what they write to
+ * @at: bit s of [d]: at step s of the writer of depth d another one comes
+ * @depth: writers under way, less one; -1 if none
+ * @step: steps that the writer of each depth has done
+ * @start: where the record of each depth begins; -1 while it has none
+ * @shown: data_head at the last look
+ * @told: data_head when a reader was last told
+ * @records: writers so far
+ */
+struct nest {
+	struct kunit	*test;
+	struct perf_ring ring;
+	u32		at[NEST_DEPTH];
+	int		depth;
+	int		step[NEST_DEPTH];
+	long		start[NEST_DEPTH];
+	u64		shown;
+	u64		told;
+	unsigned int	records;
+};
+
+static struct nest *nest;
+
+/* What a reader on another CPU may see now. */
+static void nest_look(struct nest *n)
+{
+	u64 head = READ_ONCE(n->ring.page->data_head);
+
+	KUNIT_EXPECT_GE(n->test, head, n->shown);
+	n->shown = head;
+	for (int d = 0; d <= n->depth; d++) {
+		if (n->start[d] >= 0)
+			KUNIT_EXPECT_LE(n->test, head, (u64)n->start[d]);
+	}
+}
+
+static void nest_write(struct nest *n)
+{
+	unsigned long start, len = 8 * (1 + n->records % 3);
+	int d = ++n->depth;
+
+	n->records++;
+	n->step[d] = 0;
+	n->start[d] = -1;
+	KUNIT_ASSERT_TRUE(n->test, perf_ring_reserve(&n->ring, len, &start));
+
+	n->start[d] = start;
+	ring_step(&n->ring);		/* while the record is being written */
+	perf_ring_wake(&n->ring, start);
+	nest_look(n);
+
+	n->start[d] = -1;		/* complete: may be shown from here on */
+	if (perf_ring_publish(&n->ring, start))
+		n->told = READ_ONCE(n->ring.page->data_head);
+	n->depth--;
+}
+
+static void ring_step(struct perf_ring *ring)
+{
+	struct nest *n = nest;
+	int d, step;
+
+	if (!n || ring != &n->ring)
+		return;
+	d = n->depth;
+	nest_look(n);
+	step = n->step[d]++;
+	if (d + 1 < NEST_DEPTH && (n->at[d] & BIT(step)))
+		nest_write(n);
+}
+
+/* One writer with interrupts as planned, in a buffer that has been used before. */
+static void nest_run(struct nest *n)
+{
+	struct perf_ring *ring = &n->ring;
+	unsigned long before;
+
+	before = local_read(&ring->head);
+	n->depth = -1;
+	n->records = 0;
+	nest_write(n);
+
+	KUNIT_EXPECT_EQ(n->test, n->depth, -1);
+	KUNIT_EXPECT_EQ(n->test, ring->published, (unsigned long)local_read(&ring->head));
+	KUNIT_EXPECT_EQ(n->test, ring->page->data_head, (u64)local_read(&ring->head));
+	/* Each asked for a wake-up; the last one came when all could be read. */
+	KUNIT_EXPECT_EQ(n->test, n->told, ring->page->data_head);
+	KUNIT_EXPECT_GT(n->test, (unsigned long)local_read(&ring->head), before);
+	ring->page->data_tail = ring->page->data_head;
+}
+
+static struct nest *nest_start(struct kunit *test)
+{
+	struct nest *n = kunit_kzalloc(test, sizeof(*n), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, n);
+	n->test = test;
+	n->ring.page = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, n->ring.page);
+	n->ring.size = PAGE_SIZE;
+	n->ring.watermark = PAGE_SIZE;
+	n->ring.wake_at = PAGE_SIZE;
+	nest = n;
+	return n;
+}
+
+/* An interrupt in each step, in it one in each step, and in that one again. */
+static void test_nest_four_deep(struct kunit *test)
+{
+	struct nest *n = nest_start(test);
+	unsigned long records = 0;
+
+	for (int i = 0; i < NEST_STEPS * NEST_STEPS * NEST_STEPS; i++) {
+		n->at[0] = BIT(i % NEST_STEPS);
+		n->at[1] = BIT(i / NEST_STEPS % NEST_STEPS);
+		n->at[2] = BIT(i / NEST_STEPS / NEST_STEPS);
+		nest_run(n);
+		records += n->records;
+	}
+	nest = NULL;
+	/* Most of the plans did happen: a writer has at least ten steps. */
+	KUNIT_EXPECT_GT(test, records, 3UL * 10 * 10 * 10);
+}
+
+static void nest_pairs(struct nest *n, u32 outer)
+{
+	for (int a = 0; a < NEST_STEPS; a++) {
+		for (int b = 0; b < a; b++) {
+			n->at[0] = outer;
+			n->at[1] = BIT(a) | BIT(b);
+			n->at[2] = 0;
+			nest_run(n);
+		}
+	}
+}
+
+/* Two interrupts in each pair of steps, both interrupted twice in each pair. */
+static void test_nest_twice(struct kunit *test)
+{
+	struct nest *n = nest_start(test);
+
+	for (int a = 0; a < NEST_STEPS; a++)
+		for (int b = 0; b < a; b++)
+			nest_pairs(n, BIT(a) | BIT(b));
+	nest = NULL;
+}
+
+/* The positions of a 32-bit kernel come round, and so do these. */
+static void test_nest_wraps(struct kunit *test)
+{
+	struct nest *n = nest_start(test);
+
+	local_set(&n->ring.head, -64L);
+	n->ring.published = -64UL;
+	n->ring.wake_at = -64UL + PAGE_SIZE;
+	nest = NULL;	/* the looks compare positions as if they did not wrap */
+
+	n->ring.page->data_tail = -64UL;
+	for (int i = 0; i < 32; i++) {
+		unsigned long start;
+
+		KUNIT_ASSERT_TRUE(test, perf_ring_reserve(&n->ring, 8, &start));
+		KUNIT_EXPECT_EQ(test, start, -64UL + 8 * i);
+		KUNIT_EXPECT_FALSE(test, perf_ring_publish(&n->ring, start));
+		KUNIT_EXPECT_EQ(test, n->ring.page->data_head, (u64)(start + 8));
+	}
+}
+
+static void test_room(struct kunit *test)
+{
+	struct perf_event_mmap_page *page = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
+	struct perf_ring ring = { .page = page, .size = 4096 };
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	KUNIT_EXPECT_TRUE(test, perf_ring_fits(&ring, 0, 4088));
+	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 0, 4096));
+	KUNIT_EXPECT_TRUE(test, perf_ring_fits(&ring, 4000, 88));
+	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 4000, 96));
+	page->data_tail = 4000;
+	KUNIT_EXPECT_TRUE(test, perf_ring_fits(&ring, 4000, 4088));
+
+	/* A reader that says nonsense loses records, and that is all. */
+	page->data_tail = 4008;
+	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 4000, 8));
+	page->data_tail = ~0ULL;
+	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 4096, 8));
+	page->data_tail = 1ULL << 63;
+	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 4000, 8));
+
+	ring.overwrite = true;
+	KUNIT_EXPECT_TRUE(test, perf_ring_fits(&ring, 123456, 4088));
+	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 0, 8192));
+
+	ring.overwrite = false;
+	ring.backward = true;
+	page->data_tail = -4000ULL;
+	KUNIT_EXPECT_TRUE(test, perf_ring_fits(&ring, 4096, 3992));
+	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 4096, 4000));
+
+	ring.size = 0;
+	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 0, 8));
+}
+
+/* ------------------------------------------------------------------ whole buffers */
+
+#define TEST_ID		0x1234
+#define TEST_RECORD	4711	/* a record type that nobody uses */
+
+/* Each test record: header, its number, filling that follows from the number. */
+struct test_record {
+	struct perf_event_header	header;
+	u64				number;
+	u64				filling[];
+};
+
+/**
+ * struct rig - an event and a buffer
+ * @test: the test
+ * @event: the event
+ * @rb: its buffer
+ * @tail: where the reader is
+ * @written: records begun, lost ones too; the number of the next
+ * @next: number that the reader expects, if it is to see all
+ * @seen: records read
+ * @lost: sum of the LOST records read
+ */
+struct rig {
+	struct kunit		*test;
+	struct perf_event	*event;
+	struct perf_buffer	*rb;
+	u64			tail;
+	u64			written;
+	u64			next;
+	u64			seen;
+	u64			lost;
+};
+
+static void rig_stop(void *data)
+{
+	struct rig *rig = data;
+
+	scoped_guard(spinlock, &perf_buffers_lock)
+		perf_buffer_detach(rig->event);
+	perf_buffer_put(rig->rb);
+	synchronize_rcu();
+}
+
+static struct rig *rig_start(struct kunit *test, unsigned long pages, bool writable,
+			     const struct perf_event_attr *attr)
+{
+	struct rig *rig = kunit_kzalloc(test, sizeof(*rig), GFP_KERNEL);
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, rig);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	event->cpu = -1;
+	event->id = TEST_ID;
+	event->clock = local_clock;
+	if (attr)
+		event->attr = *attr;
+	mutex_init(&event->mmap_mutex);
+	init_waitqueue_head(&event->waitq);
+	INIT_LIST_HEAD(&event->rb_entry);
+
+	rig->test = test;
+	rig->event = event;
+	rig->rb = perf_buffer_alloc(event, pages, writable);
+	KUNIT_ASSERT_NOT_NULL(test, rig->rb);
+	perf_event_init_userpage(event, rig->rb);
+	scoped_guard(mutex, &event->mmap_mutex)
+		perf_buffer_attach(rig->rb, event);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, rig_stop, rig), 0);
+	return rig;
+}
+
+static u64 filling(u64 number, unsigned int i)
+{
+	return number * 0x9e3779b97f4a7c15ULL + i;
+}
+
+static int rig_begin(struct rig *rig, struct perf_output_handle *handle, unsigned int words)
+{
+	struct test_record head = {
+		.header = { .type = TEST_RECORD, .size = sizeof(head) + words * sizeof(u64) },
+		.number = rig->written++,
+	};
+	struct perf_sample_data data = {};
+	int ret;
+
+	ret = perf_output_begin(handle, &data, rig->event, head.header.size);
+	if (ret)
+		return ret;
+	perf_output_put(handle, head);
+	return 0;
+}
+
+static void rig_end(struct perf_output_handle *handle, u64 number, unsigned int words)
+{
+	for (unsigned int i = 0; i < words; i++) {
+		u64 word = filling(number, i);
+
+		perf_output_put(handle, word);
+	}
+	perf_output_end(handle);
+}
+
+static bool rig_write(struct rig *rig, unsigned int words)
+{
+	struct perf_output_handle handle;
+	u64 number = rig->written;
+
+	if (rig_begin(rig, &handle, words))
+		return false;
+	rig_end(&handle, number, words);
+	return true;
+}
+
+/* 8-byte words of the data, by position. */
+static u64 rig_word(struct rig *rig, u64 pos)
+{
+	struct perf_buffer *rb = rig->rb;
+	unsigned long at = pos & (rb->ring.size - 1);
+	unsigned int shift = perf_buffer_chunk_shift(rb);
+
+	return *(u64 *)(rb->data[at >> shift] + (at & ((1UL << shift) - 1)));
+}
+
+static void rig_check_record(struct rig *rig, u64 pos, struct perf_event_header header)
+{
+	u64 number = rig_word(rig, pos + 8);
+
+	for (unsigned int i = 0; i < header.size / 8 - 2; i++)
+		KUNIT_EXPECT_EQ(rig->test, rig_word(rig, pos + 16 + 8 * i), filling(number, i));
+}
+
+/* Reads one record at @pos; its size. */
+static unsigned int rig_read_at(struct rig *rig, u64 pos)
+{
+	union { u64 word; struct perf_event_header header; } u = { .word = rig_word(rig, pos) };
+
+	if (u.header.type == PERF_RECORD_LOST) {
+		KUNIT_EXPECT_EQ(rig->test, u.header.size, 24);
+		KUNIT_EXPECT_EQ(rig->test, rig_word(rig, pos + 8), TEST_ID);
+		KUNIT_EXPECT_GT(rig->test, rig_word(rig, pos + 16), 0);
+		rig->lost += rig_word(rig, pos + 16);
+		return u.header.size;
+	}
+	KUNIT_ASSERT_EQ(rig->test, u.header.type, TEST_RECORD);
+	KUNIT_ASSERT_GE(rig->test, u.header.size, 16);
+	rig_check_record(rig, pos, u.header);
+	rig->seen++;
+	rig->next = rig_word(rig, pos + 8) + 1;
+	return u.header.size;
+}
+
+/* The reader catches up. */
+static void rig_read(struct rig *rig)
+{
+	struct perf_event_mmap_page *page = rig->rb->ring.page;
+
+	KUNIT_ASSERT_LE(rig->test, page->data_head - rig->tail, rig->rb->ring.size);
+	while (rig->tail != page->data_head)
+		rig->tail += rig_read_at(rig, rig->tail);
+	WRITE_ONCE(page->data_tail, rig->tail);
+}
+
+/* Read, lost and still to be told make what was written. */
+static void rig_expect_exact(struct rig *rig)
+{
+	rig_read(rig);
+	KUNIT_EXPECT_EQ(rig->test, rig->seen + rig->lost + local_read(&rig->rb->lost),
+			rig->written);
+	KUNIT_EXPECT_EQ(rig->test, rig->lost + local_read(&rig->rb->lost),
+			(u64)atomic64_read(&rig->event->lost_samples));
+}
+
+/* Records of all sizes from one page up, with a reader that comes now and then. */
+static void test_lost_exact(struct kunit *test)
+{
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, 1);
+	for (unsigned long pages = 1; pages <= 16; pages *= 2) {
+		struct rig *rig = rig_start(test, pages, true, NULL);
+
+		for (int i = 0; i < 20000; i++) {
+			rig_write(rig, prandom_u32_state(&rnd) % 200);
+			if (prandom_u32_state(&rnd) % (12 * pages) == 0)
+				rig_read(rig);
+		}
+		rig_expect_exact(rig);
+		KUNIT_EXPECT_GT(test, rig->lost, 0);
+		KUNIT_EXPECT_GT(test, rig->seen, 100);
+		/* After all was read there is room, and what was lost is told. */
+		KUNIT_EXPECT_TRUE(test, rig_write(rig, 0));
+		rig_expect_exact(rig);
+		KUNIT_EXPECT_EQ(test, local_read(&rig->rb->lost), 0);
+	}
+}
+
+static void nested_writes(struct rig *rig, struct rnd_state *rnd, int depth)
+{
+	unsigned int words = prandom_u32_state(rnd) % 40;
+	struct perf_output_handle handle;
+	u64 number = rig->written;
+	u64 head;
+
+	if (rig_begin(rig, &handle, words))
+		return;
+	head = READ_ONCE(rig->rb->ring.page->data_head);
+	for (u32 n = prandom_u32_state(rnd) % 3; n && depth < 3; n--)
+		nested_writes(rig, rnd, depth + 1);
+	/* Nothing is shown while there is an unfinished record below it. */
+	KUNIT_EXPECT_EQ(rig->test, READ_ONCE(rig->rb->ring.page->data_head), head);
+	rig_end(&handle, number, words);
+}
+
+/* The same flood from writers inside writers. */
+static void test_lost_exact_nested(struct kunit *test)
+{
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, 2);
+	for (unsigned long pages = 1; pages <= 8; pages *= 2) {
+		struct rig *rig = rig_start(test, pages, true, NULL);
+
+		for (int i = 0; i < 10000; i++) {
+			nested_writes(rig, &rnd, 0);
+			if (prandom_u32_state(&rnd) % (8 * pages) == 0)
+				rig_read(rig);
+		}
+		rig_expect_exact(rig);
+		KUNIT_EXPECT_GT(test, rig->lost, 0);
+	}
+}
+
+static void test_pause(struct kunit *test)
+{
+	struct rig *rig = rig_start(test, 1, true, NULL);
+
+	KUNIT_EXPECT_TRUE(test, rig_write(rig, 4));
+	KUNIT_EXPECT_EQ(test, perf_event_pause_output(rig->event, true), 0);
+	for (int i = 0; i < 7; i++)
+		KUNIT_EXPECT_FALSE(test, rig_write(rig, 4));
+	rig_read(rig);
+	KUNIT_EXPECT_EQ(test, rig->seen, 1);
+	KUNIT_EXPECT_EQ(test, perf_event_pause_output(rig->event, false), 0);
+	KUNIT_EXPECT_TRUE(test, rig_write(rig, 4));
+	rig_expect_exact(rig);
+	KUNIT_EXPECT_EQ(test, rig->seen, 2);
+	KUNIT_EXPECT_EQ(test, rig->lost, 7);
+}
+
+/* Only a first page: nothing is written, nothing counts as lost. */
+static void test_no_data_pages(struct kunit *test)
+{
+	struct rig *rig = rig_start(test, 0, true, NULL);
+
+	KUNIT_EXPECT_FALSE(test, rig_write(rig, 0));
+	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->event->lost_samples), 0);
+	KUNIT_EXPECT_EQ(test, perf_event_pause_output(rig->event, false), -EINVAL);
+	KUNIT_EXPECT_FALSE(test, rig_write(rig, 0));
+}
+
+/* The newest records are there, whole and in order, when the oldest were overwritten. */
+static void test_overwrite_forward(struct kunit *test)
+{
+	struct rig *rig = rig_start(test, 2, false, NULL);
+	u64 head, per_buffer = rig->rb->ring.size / 64;
+
+	for (int i = 0; i < 1000; i++)
+		KUNIT_EXPECT_TRUE(test, rig_write(rig, 6));	/* 64 bytes */
+	head = rig->rb->ring.page->data_head;
+	KUNIT_EXPECT_EQ(test, head, 64000);
+
+	rig->tail = head - rig->rb->ring.size;
+	rig->next = 1000 - per_buffer;
+	for (u64 i = 0; i < per_buffer; i++, rig->tail += 64) {
+		KUNIT_EXPECT_EQ(test, rig_word(rig, rig->tail + 8), rig->next);
+		KUNIT_EXPECT_EQ(test, rig_read_at(rig, rig->tail), 64);
+	}
+	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->event->lost_samples), 0);
+}
+
+/* From data_head upwards: the newest first, down to the first that was cut. */
+static void test_overwrite_backward(struct kunit *test)
+{
+	struct perf_event_attr attr = { .write_backward = 1 };
+	struct rig *rig = rig_start(test, 1, false, &attr);
+	u64 pos, end, number;
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, 3);
+	KUNIT_EXPECT_TRUE(test, rig_write(rig, 3));
+	KUNIT_EXPECT_EQ(test, rig->rb->ring.page->data_head, -40ULL);
+
+	for (int i = 0; i < 3000; i++) {
+		KUNIT_EXPECT_TRUE(test, rig_write(rig, prandom_u32_state(&rnd) % 60));
+		pos = rig->rb->ring.page->data_head;
+		end = pos + rig->rb->ring.size;
+		number = rig->written - 1;
+		while (pos != 0 && end - pos >= 8) {
+			union { u64 word; struct perf_event_header header; } u = {
+				.word = rig_word(rig, pos) };
+
+			if (u.header.size > end - pos)
+				break;
+			KUNIT_ASSERT_EQ(test, rig_word(rig, pos + 8), number--);
+			pos += rig_read_at(rig, pos);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->event->lost_samples), 0);
+}
+
+/* A backward buffer that is read is not overwritten. */
+static void test_consume_backward(struct kunit *test)
+{
+	struct perf_event_attr attr = { .write_backward = 1 };
+	struct rig *rig = rig_start(test, 1, true, &attr);
+	struct perf_event_mmap_page *page = rig->rb->ring.page;
+	int fit = 0;
+
+	while (rig_write(rig, 6))
+		fit++;
+	KUNIT_EXPECT_EQ(test, fit, PAGE_SIZE / 64 - 1);
+	page->data_tail = page->data_head;
+	KUNIT_EXPECT_TRUE(test, rig_write(rig, 6));
+	KUNIT_EXPECT_EQ(test, (u64)atomic64_read(&rig->event->lost_samples), 1);
+	KUNIT_EXPECT_EQ(test, page->data_head, -(u64)((fit + 1) * 64 + 24));
+}
+
+/* ------------------------------------------------------------------- pieces */
+
+static unsigned long copy_three_words(void *dst, const void *src, unsigned long off,
+				      unsigned long n)
+{
+	unsigned long can = off < 24 ? min(n, 24 - off) : 0;
+
+	memcpy(dst, src + off, can);
+	return n - can;
+}
+
+/* Copying, skipping and spans over the end of a page and of the buffer. */
+static void test_pieces(struct kunit *test)
+{
+	struct rig *rig = rig_start(test, 1, false, NULL);
+	struct perf_sample_data data = {};
+	struct perf_output_handle handle;
+	u64 words[] = { 11, 12, 13, 14 };
+	u64 *span;
+
+	while (rig->rb->ring.page->data_head < PAGE_SIZE - 24)
+		KUNIT_ASSERT_TRUE(test, rig_write(rig, 1));
+	KUNIT_ASSERT_EQ(test, rig->rb->ring.page->data_head, PAGE_SIZE - 16);
+
+	KUNIT_ASSERT_EQ(test, perf_output_begin(&handle, &data, rig->event, 80), 0);
+	span = perf_output_span(&handle, 8);
+	KUNIT_ASSERT_NOT_NULL(test, span);
+	*span = 10;
+	KUNIT_EXPECT_NULL(test, perf_output_span(&handle, 16));
+	KUNIT_EXPECT_EQ(test, perf_output_copy(&handle, words, 16), 0);
+	KUNIT_EXPECT_EQ(test, perf_output_skip(&handle, 8), 0);
+	KUNIT_EXPECT_EQ(test, perf_output_custom(&handle, copy_three_words, words, 32), 8);
+	KUNIT_EXPECT_EQ(test, perf_output_copy(&handle, &words[3], 8), 0);
+	perf_output_end(&handle);
+
+	KUNIT_EXPECT_EQ(test, rig_word(rig, PAGE_SIZE - 16), 10);
+	KUNIT_EXPECT_EQ(test, rig_word(rig, PAGE_SIZE - 8), 11);
+	KUNIT_EXPECT_EQ(test, rig_word(rig, PAGE_SIZE + 0), 12);
+	for (int i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, rig_word(rig, PAGE_SIZE + 16 + 8 * i), words[i]);
+}
+
+/* ------------------------------------------------------------------- wake-ups */
+
+/* What a poll() would find; it takes it. */
+static bool rig_poll(struct rig *rig)
+{
+	return atomic_xchg(&rig->rb->poll, 0);
+}
+
+static void test_watermark(struct kunit *test)
+{
+	struct perf_event_attr attr = { .watermark = 1, .wakeup_watermark = 640 };
+	struct rig *rig = rig_start(test, 1, true, &attr);
+
+	for (int i = 1; i <= 1000; i++) {
+		KUNIT_ASSERT_TRUE(test, rig_write(rig, 6));
+		KUNIT_EXPECT_EQ(test, rig_poll(rig), i % 10 == 0);
+		rig_read(rig);
+	}
+}
+
+/* Without a watermark the reader hears of every half buffer. */
+static void test_watermark_default(struct kunit *test)
+{
+	struct rig *rig = rig_start(test, 2, true, NULL);
+	int per_half = PAGE_SIZE / 64;
+
+	for (int i = 1; i <= 10 * per_half; i++) {
+		KUNIT_ASSERT_TRUE(test, rig_write(rig, 6));
+		KUNIT_EXPECT_EQ(test, rig_poll(rig), i % per_half == 0);
+		rig_read(rig);
+	}
+}
+
+static void write_sample(struct rig *rig)
+{
+	struct perf_output_handle handle;
+	u64 number = rig->written;
+
+	KUNIT_ASSERT_EQ(rig->test, rig_begin(rig, &handle, 0), 0);
+	perf_output_sample_done(&handle);
+	rig_end(&handle, number, 0);
+}
+
+/* Samples count, other records do not. */
+static void test_wakeup_events(struct kunit *test)
+{
+	for (u32 every = 1; every <= 5; every++) {
+		struct perf_event_attr attr = { .wakeup_events = every };
+		struct rig *rig = rig_start(test, 4, true, &attr);
+
+		for (int i = 1; i <= 100; i++) {
+			rig_write(rig, 0);
+			KUNIT_EXPECT_FALSE(test, rig_poll(rig));
+			write_sample(rig);
+			KUNIT_EXPECT_EQ(test, rig_poll(rig), i % every == 0);
+			rig_read(rig);
+		}
+	}
+}
+
+/* A reader that does not ask is told once; one that sleeps on a full buffer is told too. */
+static void test_told_once(struct kunit *test)
+{
+	struct perf_event_attr attr = { .wakeup_events = 1 };
+	struct rig *rig = rig_start(test, 1, true, &attr);
+
+	for (int i = 0; i < 20; i++)
+		write_sample(rig);
+	KUNIT_EXPECT_TRUE(test, rig_poll(rig));
+	KUNIT_EXPECT_FALSE(test, rig_poll(rig));
+
+	while (rig_write(rig, 6))
+		;
+	KUNIT_EXPECT_TRUE(test, rig_poll(rig));
+	KUNIT_EXPECT_FALSE(test, rig_poll(rig));
+	/* An interrupted task that is told nothing: the writer had nobody to send anything to. */
+	KUNIT_EXPECT_EQ(test, rig->event->pending_wakeup, 0);
+}
+
+/* A wake-up asked for inside another writer comes when that one has published both. */
+static void test_wakeup_nested(struct kunit *test)
+{
+	struct perf_event_attr attr = { .wakeup_events = 1 };
+	struct rig *rig = rig_start(test, 1, true, &attr);
+	struct perf_output_handle outer;
+
+	KUNIT_ASSERT_EQ(test, rig_begin(rig, &outer, 1), 0);
+	write_sample(rig);
+	KUNIT_EXPECT_FALSE(test, rig_poll(rig));
+	rig_end(&outer, 0, 1);
+	KUNIT_EXPECT_TRUE(test, rig_poll(rig));
+	rig_expect_exact(rig);
+	KUNIT_EXPECT_EQ(test, rig->seen, 2);
+}
+
+static struct kunit_case buffer_cases[] = {
+	KUNIT_CASE(test_nest_four_deep),
+	KUNIT_CASE(test_nest_twice),
+	KUNIT_CASE(test_nest_wraps),
+	KUNIT_CASE(test_room),
+	KUNIT_CASE(test_lost_exact),
+	KUNIT_CASE(test_lost_exact_nested),
+	KUNIT_CASE(test_pause),
+	KUNIT_CASE(test_no_data_pages),
+	KUNIT_CASE(test_overwrite_forward),
+	KUNIT_CASE(test_overwrite_backward),
+	KUNIT_CASE(test_consume_backward),
+	KUNIT_CASE(test_pieces),
+	KUNIT_CASE(test_watermark),
+	KUNIT_CASE(test_watermark_default),
+	KUNIT_CASE(test_wakeup_events),
+	KUNIT_CASE(test_told_once),
+	KUNIT_CASE(test_wakeup_nested),
+	{}
+};
+
+static struct kunit_suite buffer_suite = {
+	.name = "perf_buffer",
+	.test_cases = buffer_cases,
+};
+
+kunit_test_suites(&buffer_suite);
+
+MODULE_DESCRIPTION("Tests of perf buffers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of what sampling computes: the layout of samples, and the period for a frequency.
+ */
+#include <kunit/test.h>
+#include <linux/prandom.h>
+#include <linux/slab.h>
+
+#include "../freq.h"
+#include "../output.h"
+
+/* --------------------------------------------------------------------- layout */
+
+static struct perf_event *layout_of(struct kunit *test, u64 sample_type)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	event->attr.sample_type = sample_type;
+	perf_event_sample_sizes(event);
+	return event;
+}
+
+/* Fields by what they take at least; READ, CALLCHAIN, RAW and BRANCH_STACK are all variable. */
+#define VARIABLE	(PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW |	\
+			 PERF_SAMPLE_BRANCH_STACK)
+#define IDENTITY	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |		\
+			 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+#define PLAIN		(IDENTITY | PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD)
+
+static void layout_sizes(struct kunit *test)
+{
+	u64 all = PERF_SAMPLE_MAX - 1;
+
+	for (int a = 0; BIT_ULL(a) < PERF_SAMPLE_MAX; a++) {
+		for (int b = a; BIT_ULL(b) < PERF_SAMPLE_MAX; b++) {
+			u64 type = BIT_ULL(a) | BIT_ULL(b);
+			struct perf_event *event;
+
+			/* Two forms of one field; nobody may ask for both. */
+			if ((type & PERF_SAMPLE_WEIGHT_TYPE) == PERF_SAMPLE_WEIGHT_TYPE)
+				continue;
+			event = layout_of(test, type);
+			KUNIT_EXPECT_EQ(test, event->id_header_size,
+					8 * hweight64(type & IDENTITY));
+			KUNIT_EXPECT_EQ(test, event->header_size,
+					8 * hweight64(type & ~IDENTITY & ~VARIABLE));
+			KUNIT_EXPECT_EQ(test, event->layout.nr_plain, hweight64(type & PLAIN));
+			KUNIT_EXPECT_EQ(test, event->layout.nr_other, hweight64(type & ~PLAIN));
+			kunit_kfree(test, event);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, layout_of(test, all)->layout.nr_plain, 9);
+	KUNIT_EXPECT_EQ(test, layout_of(test, all)->layout.nr_other, 15);
+}
+
+#define WORD_OF(member)	(offsetof(struct perf_sample_data, member) / sizeof(u64))
+
+/* The order of the record is not the order of the bits. */
+static void layout_order(struct kunit *test)
+{
+	static const u8 order[] = {
+		WORD_OF(id), WORD_OF(ip), WORD_OF(tid_entry), WORD_OF(time), WORD_OF(addr),
+		WORD_OF(id), WORD_OF(stream_id), WORD_OF(cpu_entry), WORD_OF(period),
+	};
+	struct perf_event *event = layout_of(test, PLAIN);
+
+	KUNIT_ASSERT_EQ(test, event->layout.nr_plain, ARRAY_SIZE(order));
+	for (int i = 0; i < ARRAY_SIZE(order); i++)
+		KUNIT_EXPECT_EQ(test, event->layout.plain[i], order[i]);
+}
+
+static void read_sizes(struct kunit *test)
+{
+	u64 all = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
+		  PERF_FORMAT_ID | PERF_FORMAT_LOST;
+
+	KUNIT_EXPECT_EQ(test, perf_event_read_size(0, 0), 8);
+	KUNIT_EXPECT_EQ(test, perf_event_read_size(0, 5), 8);
+	KUNIT_EXPECT_EQ(test, perf_event_read_size(all, 5), 40);
+	KUNIT_EXPECT_EQ(test, perf_event_read_size(PERF_FORMAT_GROUP, 0), 16);
+	KUNIT_EXPECT_EQ(test, perf_event_read_size(PERF_FORMAT_GROUP, 3), 40);
+	KUNIT_EXPECT_EQ(test, perf_event_read_size(PERF_FORMAT_GROUP | all, 1), 24 + 2 * 24);
+	/* 16 KiB are the limit, and are allowed. */
+	KUNIT_EXPECT_EQ(test, perf_event_read_size(PERF_FORMAT_GROUP, 2046), 16384);
+	KUNIT_EXPECT_EQ(test, perf_event_read_size(PERF_FORMAT_GROUP, 2047), -E2BIG);
+	KUNIT_EXPECT_EQ(test, perf_event_read_size(PERF_FORMAT_GROUP, INT_MAX - 1), -E2BIG);
+}
+
+/* ------------------------------------------------------------------ frequency */
+
+/**
+ * struct source - something that happens at some rate, and an event that counts it
+ * @rate: occurrences a second
+ * @noise: percent by which the time of a period differs, at random
+ * @freq: overflows a second that are wanted
+ * @period: of the event
+ * @now: time, ns
+ * @overflows: so far
+ * @random: for the noise
+ */
+struct source {
+	u64			rate;
+	unsigned int		noise;
+	u64			freq;
+	u64			period;
+	u64			now;
+	unsigned int		overflows;
+	struct rnd_state	random;
+};
+
+static void overflow(struct source *s)
+{
+	u64 span = max_t(u64, mul_u64_u64_div_u64(s->period, NSEC_PER_SEC, s->rate), 200);
+
+	if (s->noise) {
+		u32 percent = 100 - s->noise + prandom_u32_state(&s->random) % (2 * s->noise + 1);
+
+		span = div_u64(span * percent, 100);
+	}
+	s->now += span;
+	s->overflows++;
+	s->period = perf_freq_next(s->period, s->freq, s->period, span);
+}
+
+static u64 ideal(const struct source *s)
+{
+	return max_t(u64, s->rate / s->freq, 1);
+}
+
+/* From a period of one: a handful of overflows, in much less than a tick. */
+static void freq_start(struct kunit *test)
+{
+	static const u64 rates[] = { 5000, 1000000, 100000000, 5000000000ULL };
+	static const u64 freqs[] = { 1, 99, 1000, 4000, 50000 };
+
+	for (int i = 0; i < ARRAY_SIZE(rates) * ARRAY_SIZE(freqs); i++) {
+		struct source s = {
+			.rate = rates[i / ARRAY_SIZE(freqs)],
+			.freq = freqs[i % ARRAY_SIZE(freqs)],
+			.period = 1,
+		};
+
+		while (s.overflows < 64 && s.period < ideal(&s) * 3 / 4)
+			overflow(&s);
+		KUNIT_EXPECT_LE_MSG(test, s.overflows, 20, "rate %llu freq %llu", s.rate, s.freq);
+		KUNIT_EXPECT_LE_MSG(test, s.period, ideal(&s) * 5 / 4 + 1, "rate %llu freq %llu",
+				    s.rate, s.freq);
+		/* The last few take nearly as long as they should. */
+		KUNIT_EXPECT_LE_MSG(test, s.now, 5 * NSEC_PER_SEC / s.freq + 20000,
+				    "rate %llu freq %llu", s.rate, s.freq);
+	}
+}
+
+/* Once there it stays there: so many overflows in ten seconds, all periods alike. */
+static void freq_steady(struct kunit *test)
+{
+	struct source s = { .rate = 1000000000, .freq = 1000, .period = 1 };
+	u64 least = U64_MAX, most = 0;
+
+	while (s.now < NSEC_PER_SEC / 10)
+		overflow(&s);
+	s.now = 0;
+	s.overflows = 0;
+	while (s.now < 10 * NSEC_PER_SEC) {
+		overflow(&s);
+		least = min(least, s.period);
+		most = max(most, s.period);
+	}
+	KUNIT_EXPECT_GE(test, s.overflows, 9990);
+	KUNIT_EXPECT_LE(test, s.overflows, 10010);
+	KUNIT_EXPECT_LE(test, most - least, most / 1000);
+}
+
+/* Noise in what is measured is damped, and does not shift the frequency. */
+static void freq_noise(struct kunit *test)
+{
+	struct source s = { .rate = 1000000000, .freq = 1000, .period = 1000000, .noise = 30 };
+	u64 least = U64_MAX, most = 0;
+
+	prandom_seed_state(&s.random, 20250101);
+	for (int i = 0; i < 100; i++)
+		overflow(&s);
+	s.now = 0;
+	s.overflows = 0;
+	while (s.now < 20 * NSEC_PER_SEC) {
+		overflow(&s);
+		least = min(least, s.period);
+		most = max(most, s.period);
+	}
+	KUNIT_EXPECT_GE(test, s.overflows, 20000 * 90 / 100);
+	KUNIT_EXPECT_LE(test, s.overflows, 20000 * 110 / 100);
+	KUNIT_EXPECT_GE(test, least, 800000);
+	KUNIT_EXPECT_LE(test, most, 1350000);
+}
+
+/* The source gets faster or slower by a thousand times: found again within a few overflows. */
+static void freq_jump(struct kunit *test)
+{
+	struct source s = { .rate = 1000000, .freq = 1000, .period = 1000 };
+
+	s.rate *= 1000;
+	for (int i = 0; i < 8; i++)
+		overflow(&s);
+	KUNIT_EXPECT_GE(test, s.period, 700000);
+	KUNIT_EXPECT_LE(test, s.period, 1300000);
+
+	s.rate /= 1000;
+	for (int i = 0; i < 8; i++)
+		overflow(&s);
+	KUNIT_EXPECT_GE(test, s.period, 700);
+	KUNIT_EXPECT_LE(test, s.period, 1300);
+}
+
+/* Periods of a few: rounding must not keep them where they are. */
+static void freq_small(struct kunit *test)
+{
+	for (u64 want = 1; want < 20; want++) {
+		struct source s = { .rate = 1000 * want, .freq = 1000, .period = 1 };
+
+		for (int i = 0; i < 40; i++)
+			overflow(&s);
+		KUNIT_EXPECT_EQ(test, s.period, want);
+	}
+}
+
+/* Nothing that can be measured makes a period of 0 or one without bounds. */
+static void freq_bounds(struct kunit *test)
+{
+	static const u64 extreme[] = { 0, 1, 100, U32_MAX, 1ULL << 40, 1ULL << 62, U64_MAX };
+	const int n = ARRAY_SIZE(extreme);
+
+	for (int i = 0; i < n * n * n; i++) {
+		u64 count = extreme[i % n], span = extreme[i / n % n];
+		u64 freq = min_t(u64, extreme[i / n / n], INT_MAX);
+		u64 period = 1;
+
+		for (int j = 0; j < 30; j++) {
+			period = perf_freq_next(period, freq, count, span);
+			KUNIT_ASSERT_GE(test, period, 1);
+			KUNIT_ASSERT_LE(test, period, PERF_FREQ_PERIOD_MAX);
+		}
+	}
+}
+
+static struct kunit_case sampling_cases[] = {
+	KUNIT_CASE(layout_sizes),
+	KUNIT_CASE(layout_order),
+	KUNIT_CASE(read_sizes),
+	KUNIT_CASE(freq_start),
+	KUNIT_CASE(freq_steady),
+	KUNIT_CASE(freq_noise),
+	KUNIT_CASE(freq_jump),
+	KUNIT_CASE(freq_small),
+	KUNIT_CASE(freq_bounds),
+	{}
+};
+
+static struct kunit_suite sampling_suite = {
+	.name		= "perf_sampling",
+	.test_cases	= sampling_cases,
+};
+
+kunit_test_suite(sampling_suite);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Tests of samples' layout and of sampling frequencies");

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The first page of a mapping: where user space finds the event's count and times without a
+ * system call.
+ *
+ * Its fields are written under a sequence count, which is odd meanwhile. Who writes: the CPU where
+ * the event's context is, with interrupts off or from a driver's interrupt, so a reader that runs
+ * there sees it whole. A page describes one event. If several share the buffer and more than one
+ * is mapped, a reader could not know whose counter it would read, so it describes none and says so
+ * by index 0.
+ *
+ * The index is also 0 while the event is not in its schedule or its context on no CPU: then the
+ * counter, if it still runs, counts for somebody else.
+ */
+#include "buffer.h"
+#include "context.h"
+
+/* Drivers fill in capabilities, widths and the time conversion. */
+void __weak arch_perf_update_userpage(struct perf_event *event,
+				      struct perf_event_mmap_page *page, u64 now)
+{
+}
+
+static u32 readable_counter(struct perf_event *event)
+{
+	if (event->state != PERF_EVENT_STATE_ACTIVE || READ_ONCE(event->ctx->active_cpu) < 0 ||
+	    !event->pmu->event_idx)
+		return 0;
+	return event->pmu->event_idx(event);
+}
+
+static void fill_page(struct perf_event *event, struct perf_event_mmap_page *page)
+{
+	u64 enabled, running, now = perf_clock();
+	u32 index = readable_counter(event);
+	s64 offset = local64_read(&event->count);
+
+	perf_event_times(event, perf_ctx_time(event->ctx), &enabled, &running);
+	if (index)
+		offset -= local64_read(&event->hw.prev_count);
+
+	page->index = index;
+	page->offset = offset;
+	page->time_enabled = enabled + atomic64_read(&event->child_total_time_enabled);
+	page->time_running = running + atomic64_read(&event->child_total_time_running);
+	arch_perf_update_userpage(event, page, now);
+}
+
+/**
+ * perf_event_update_userpage - bring an event's page up to date
+ * @event: the event
+ *
+ * To be called when the event comes on or goes off its counter, when the counter's base changes,
+ * and for a task's event when the task comes or goes.
+ *
+ * Context: any, NMI included; on the CPU where the event counts, or while it does not count
+ */
+void perf_event_update_userpage(struct perf_event *event)
+{
+	struct perf_event_mmap_page *page;
+	struct perf_buffer *rb;
+
+	if (!rcu_access_pointer(event->rb))
+		return;
+
+	guard(preempt_notrace)();
+	rb = rcu_dereference_sched(event->rb);
+	if (!rb || READ_ONCE(rb->page_event) != event)
+		return;
+
+	page = rb->ring.page;
+	WRITE_ONCE(page->lock, page->lock + 1);
+	barrier();	/* the reader is on this CPU, or uses what it finds as an estimate */
+	fill_page(event, page);
+	barrier();
+	WRITE_ONCE(page->lock, page->lock + 1);
+}
+EXPORT_SYMBOL_GPL(perf_event_update_userpage);
+
+/* Fields that do not change. Before the buffer is visible. */
+void perf_event_init_userpage(struct perf_event *event, struct perf_buffer *rb)
+{
+	struct perf_event_mmap_page *page = rb->ring.page;
+
+	static_assert(offsetof(struct perf_event_mmap_page, data_head) == 1024);
+
+	page->cap_bit0_is_deprecated = 1;
+	page->size = offsetof(struct perf_event_mmap_page, __reserved);
+	page->data_offset = PAGE_SIZE;
+	page->data_size = rb->ring.size;
+	rb->page_event = event;
+}
+
+/**
+ * perf_event_forget_userpage - the page describes no event any more
+ * @rb: its buffer, of which page_event has been cleared
+ *
+ * Context: may sleep, because an update may be under way
+ */
+void perf_event_forget_userpage(struct perf_buffer *rb)
+{
+	struct perf_event_mmap_page *page = rb->ring.page;
+
+	synchronize_rcu();
+	WRITE_ONCE(page->lock, page->lock + 1);
+	smp_wmb();	/* the reader may be on another CPU: count, field, count */
+	page->index = 0;
+	smp_wmb();	/* as above */
+	WRITE_ONCE(page->lock, page->lock + 1);
+}

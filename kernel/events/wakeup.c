@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Telling the reader.
+ *
+ * perf_buffer::poll says that there is news which the reader has not asked for yet. The writer
+ * sets it when a watermark is reached; poll() takes it, and that is the one time this news is
+ * told. While it is set, later news is told with it, so the writer has nothing to do: a reader
+ * that is behind is not woken again and again.
+ *
+ * When the writer finds it clear, somebody may be asleep. Only then it looks at the wait queues,
+ * and only if one of them has a waiter it sends an irq_work, since it may be in NMI itself. A
+ * reader between two calls of poll() costs nothing; a registration with epoll, which stays on the
+ * queue, costs one irq_work for each time that it is polled. Each side writes one of the two and
+ * then reads the other, with a full barrier between [poll] [sleep].
+ *
+ * Signals go by overflow instead: whoever handles one leaves POLL_IN or POLL_HUP in
+ * perf_event::pending_kill and sends the same irq_work.
+ */
+#include <linux/poll.h>
+#include <linux/rculist.h>
+#include <linux/sched/signal.h>
+
+#include "buffer.h"
+
+/* RCU. */
+static bool has_waiter(struct perf_buffer *rb)
+{
+	struct perf_event *event;
+
+	list_for_each_entry_rcu(event, &rb->events, rb_entry, true) {
+		/* The exchange of @poll is the barrier that this needs. */
+		if (waitqueue_active(&event->waitq))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * perf_buffer_notify - there is news in a buffer
+ * @rb: the buffer
+ * @event: an event that writes to it, whose irq_work is used
+ *
+ * Context: any, NMI included; preemption off
+ */
+void perf_buffer_notify(struct perf_buffer *rb, struct perf_event *event)
+{
+	/* Full barriers on both sides: [poll] before, [sleep] after. */
+	if (atomic_xchg(&rb->poll, 1))
+		return;
+	if (!has_waiter(rb))
+		return;
+
+	event->pending_wakeup = 1;
+	irq_work_queue(&event->pending_irq);
+}
+
+static void wake_readers(struct perf_event *event)
+{
+	struct perf_buffer *rb;
+	struct perf_event *each;
+
+	guard(rcu)();
+	rb = rcu_dereference(event->rb);
+	if (!rb) {
+		wake_up_all(&event->waitq);
+		return;
+	}
+	list_for_each_entry_rcu(each, &rb->events, rb_entry)
+		wake_up_all(&each->waitq);
+}
+
+/**
+ * perf_event_wakeup - wake and signal whoever waits for an event
+ * @event: the event, or an inherited one
+ *
+ * Context: hard IRQ (irq_work) or process
+ */
+void perf_event_wakeup(struct perf_event *event)
+{
+	int kill;
+
+	wake_readers(perf_event_writer(event));
+
+	kill = xchg(&event->pending_kill, 0);
+	if (kill)
+		kill_fasync(perf_event_fasync(event), SIGIO, kill);
+}
+
+/* It will not count any more, nor will any child. */
+static bool event_is_over(struct perf_event *event)
+{
+	enum perf_event_state state = READ_ONCE(event->state);
+
+	if (state == PERF_EVENT_STATE_ERROR)
+		return true;
+	return state <= PERF_EVENT_STATE_EXIT && list_empty(&event->child_list);
+}
+
+/* poll(2), select(2), epoll(7). */
+__poll_t perf_event_poll(struct file *file, poll_table *wait)
+{
+	struct perf_event *event = file->private_data;
+	struct perf_buffer *rb;
+
+	poll_wait(file, &event->waitq, wait);	/* ends with a full barrier [sleep] */
+
+	if (event_is_over(event))
+		return EPOLLHUP;
+
+	guard(rcu)();
+	rb = rcu_dereference(event->rb);
+	if (!rb)
+		return EPOLLHUP;
+	/* Taken with a full barrier [poll]: what is written from here on is told again. */
+	return atomic_xchg(&rb->poll, 0) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+/* fcntl(2) with F_SETFL and O_ASYNC. */
+int perf_event_fasync_file(int fd, struct file *file, int on)
+{
+	struct perf_event *event = file->private_data;
+	int ret = fasync_helper(fd, file, on, &event->fasync);
+
+	return min(ret, 0);
+}
