@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The model tables of this folder. */
+#ifndef _ARCH_X86_EVENTS_AMD_MODELS_H
+#define _ARCH_X86_EVENTS_AMD_MODELS_H
+
+#include "../pmu.h"
+
+extern const struct x86_model amd_model_k7, amd_model_fam10h, amd_model_fam15h;
+extern const struct x86_model amd_model_fam17h, amd_model_fam19h, amd_model_fam1ah;
+
+#endif

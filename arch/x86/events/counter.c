@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters and their control registers: reading, writing, selecting, switching on and off. Every
+ * register write of the driver is here and in irq.c, and none is made that would change nothing.
+ *
+ * Context: interrupts off on the CPU concerned, or NMI; see pmu.h for how the two get along.
+ */
+#include "pmu.h"
+
+DEFINE_PER_CPU(struct x86_cpu, x86_cpu);
+
+static inline bool is_fixed(unsigned int idx)
+{
+	return idx >= INTEL_PMC_IDX_FIXED;
+}
+
+static inline s64 sign_extend(u64 val, unsigned int width)
+{
+	return (s64)(val << (64 - width)) >> (64 - width);
+}
+
+/* ECX of RDPMC */
+static inline u32 rdpmc_index(unsigned int idx)
+{
+	return is_fixed(idx) ? INTEL_PMC_FIXED_RDPMC_BASE | (idx - INTEL_PMC_IDX_FIXED) : idx;
+}
+
+u64 x86_counter_read(unsigned int idx)
+{
+	u64 val;
+
+	rdpmcl(rdpmc_index(idx), val);
+	return val;
+}
+
+/* What retained values are compared by changes with it. */
+void x86_counter_write(struct x86_cpu *cpu, unsigned int idx, s64 val)
+{
+	u32 msr = is_fixed(idx) ? MSR_ARCH_PERFMON_FIXED_CTR0 + idx - INTEL_PMC_IDX_FIXED
+				: x86_hw.counter_write + idx * x86_hw.step;
+
+	cpu->tag[idx]++;
+	wrmsrl(msr, val & GENMASK_ULL(cpu->core->width - 1, 0));
+}
+
+/* --------------------------------------------------------------- on and off */
+
+/* @on without what runs in a guest only. The loop is for the handler coming in between. */
+void x86_commit_on(struct x86_cpu *cpu)
+{
+	u64 want;
+
+	if (!x86_hw.global_ctrl || cpu->halted)
+		return;
+	while ((want = READ_ONCE(cpu->on)) != READ_ONCE(cpu->global)) {
+		wrmsrl(x86_hw.global_ctrl, want);
+		WRITE_ONCE(cpu->global, want);
+	}
+}
+
+static void write_select(struct x86_cpu *cpu, unsigned int idx, u64 val)
+{
+	if (cpu->select[idx] == val)
+		return;
+	cpu->select[idx] = val;
+	wrmsrl(x86_hw.select + idx * x86_hw.step, val);
+}
+
+/* The select of a counter that is off, on parts that switch counters there. */
+static void select_off(struct x86_cpu *cpu, unsigned int idx)
+{
+	if (x86_hw.enable)
+		write_select(cpu, idx, cpu->select[idx] & ~x86_hw.enable);
+	else
+		write_select(cpu, idx, idx ? 0 : x86_hw.idle);
+}
+
+/**
+ * x86_counters_off - let counters stand still
+ * @cpu: this CPU
+ * @counters: which
+ */
+void x86_counters_off(struct x86_cpu *cpu, u64 counters)
+{
+	unsigned long todo = counters & cpu->on;
+	unsigned int idx;
+
+	this_cpu_and(x86_cpu.on, ~counters);
+	if (x86_hw.global_ctrl) {
+		x86_commit_on(cpu);
+		return;
+	}
+	for_each_set_bit(idx, &todo, INTEL_PMC_MAX_GENERIC)
+		select_off(cpu, idx);
+}
+
+/* What selects @event on counter @idx, whether it is on or not. */
+static u64 select_value(const struct x86_cpu *cpu, const struct perf_event *event,
+			unsigned int idx)
+{
+	u64 config = event->hw.config & ~cpu->virt_clear;
+	u64 fixed = INTEL_FIXED_0_ENABLE_PMI;
+
+	if (!is_fixed(idx))
+		return config | ARCH_PERFMON_EVENTSEL_INT;
+	if (config & ARCH_PERFMON_EVENTSEL_USR)
+		fixed |= INTEL_FIXED_0_USER;
+	if (config & ARCH_PERFMON_EVENTSEL_OS)
+		fixed |= INTEL_FIXED_0_KERNEL;
+	if (config & ARCH_PERFMON_EVENTSEL_ANY)
+		fixed |= INTEL_FIXED_0_ANYTHREAD;
+	return fixed;
+}
+
+/* The same with what makes counter @idx run, on parts that switch counters on there. */
+static u64 running_value(const struct x86_cpu *cpu, const struct perf_event *event,
+			 unsigned int idx)
+{
+	return select_value(cpu, event, idx) | x86_hw.enable | (idx ? 0 : x86_hw.idle);
+}
+
+static void select_fixed(struct x86_cpu *cpu, unsigned int idx, u64 bits)
+{
+	unsigned int n = idx - INTEL_PMC_IDX_FIXED;
+
+	cpu->select[idx] = bits;
+	cpu->fixed_ctrl &= ~intel_fixed_bits_by_idx(n, INTEL_FIXED_BITS_MASK);
+	cpu->fixed_ctrl |= intel_fixed_bits_by_idx(n, bits);
+}
+
+/**
+ * x86_select - make a counter select an event's occurrences
+ * @cpu: this CPU
+ * @event: the event
+ * @idx: the counter; not armed, and off if it is for sampling
+ *
+ * x86_select_flush() must follow.
+ */
+void x86_select(struct x86_cpu *cpu, struct perf_event *event, unsigned int idx)
+{
+	u64 val = select_value(cpu, event, idx);
+
+	if (is_fixed(idx)) {
+		if (cpu->select[idx] != val)
+			select_fixed(cpu, idx, val);
+		return;
+	}
+	if (x86_hw.global_ctrl || cpu->on & BIT_ULL(idx))
+		write_select(cpu, idx, running_value(cpu, event, idx));
+	else if (x86_hw.enable)
+		write_select(cpu, idx, val);
+}
+
+void x86_select_flush(struct x86_cpu *cpu)
+{
+	if (cpu->fixed_written == cpu->fixed_ctrl)
+		return;
+	cpu->fixed_written = cpu->fixed_ctrl;
+	wrmsrl(MSR_ARCH_PERFMON_FIXED_CTR_CTRL, cpu->fixed_ctrl);
+}
+
+/* The counter of @event is to run; x86_commit_on() must follow. */
+void x86_counter_on(struct x86_cpu *cpu, struct perf_event *event)
+{
+	unsigned int idx = event->hw.idx;
+
+	if (x86_guest_only(event))
+		return;
+	this_cpu_or(x86_cpu.on, BIT_ULL(idx));
+	if (!x86_hw.global_ctrl)
+		write_select(cpu, idx, running_value(cpu, event, idx));
+}
+
+/* ---------------------------------------------------------------- values */
+
+/**
+ * x86_event_update - bring an event's count up to date with its counter
+ * @event: loaded on this CPU
+ *
+ * Whoever gets its value into prev_count accounts for the difference; the handler may be quicker.
+ */
+void x86_event_update(struct perf_event *event)
+{
+	struct hw_perf_event *hw = &event->hw;
+	unsigned int width = x86_core_of(event->pmu)->width;
+	s64 prev = local64_read(&hw->prev_count), now;
+	u64 delta;
+
+	do {
+		now = sign_extend(x86_counter_read(hw->idx), width);
+	} while (!local64_try_cmpxchg(&hw->prev_count, &prev, now));
+
+	delta = (u64)(now - prev) & GENMASK_ULL(width - 1, 0);
+	local64_add(delta, &event->count);
+	if (hw->flags & X86_EVENT_SAMPLING)
+		local64_sub(delta, &hw->period_left);
+}
+
+/**
+ * x86_period_next - has the period run out?
+ * @event: a sampling event, up to date
+ *
+ * Return: true if it has; then the next period has begun, shortened by what was counted of it.
+ */
+bool x86_period_next(struct perf_event *event)
+{
+	struct hw_perf_event *hw = &event->hw;
+	s64 left = local64_read(&hw->period_left);
+	s64 period = hw->sample_period;
+
+	if (left > 0)
+		return false;
+	left += period;
+	if (left <= 0)
+		left = period;
+	local64_set(&hw->period_left, left);
+	hw->last_period = period;
+	return true;
+}
+
+static void set_counter(struct x86_cpu *cpu, struct perf_event *event, s64 val)
+{
+	struct hw_perf_event *hw = &event->hw;
+
+	local64_set(&hw->prev_count, val);
+	x86_counter_write(cpu, hw->idx, val);
+	hw->last_tag = cpu->tag[hw->idx];
+	hw->last_cpu = smp_processor_id();
+}
+
+/**
+ * x86_event_program - set a sampling event's counter to overflow at the end of its period
+ * @cpu: this CPU
+ * @event: the event; its counter is not armed, or this is the overflow handler
+ *
+ * An overflow that came when the event was being taken off is made up for at once. Some parts do
+ * not interrupt for a single event left, so it is two at least; the period that follows is
+ * shorter by that. Nothing is written if the counter still stands where it should.
+ */
+void x86_event_program(struct x86_cpu *cpu, struct perf_event *event)
+{
+	struct hw_perf_event *hw = &event->hw;
+	s64 left;
+
+	if (!(hw->flags & X86_EVENT_MISSED))
+		x86_period_next(event);
+	hw->flags &= ~X86_EVENT_MISSED;
+
+	left = clamp(local64_read(&hw->period_left), 2LL, -x86_rest_value(cpu->core));
+	if (hw->last_tag == cpu->tag[hw->idx] && hw->last_cpu == smp_processor_id() &&
+	    local64_read(&hw->prev_count) == -left)
+		return;
+	set_counter(cpu, event, -left);
+}
+
+/* Winds a counting event's counter back. Its count is up to date. */
+void x86_event_rewind(struct x86_cpu *cpu, struct perf_event *event)
+{
+	set_counter(cpu, event, x86_rest_value(cpu->core));
+}
+
+/* ------------------------------------------------------------- whole CPU */
+
+static void clear_all(struct x86_cpu *cpu)
+{
+	unsigned long counters = cpu->core->counters;
+	unsigned int idx;
+
+	for_each_set_bit(idx, &counters, X86_PMC_IDX_MAX) {
+		cpu->select[idx] = 0;
+		if (!is_fixed(idx))
+			wrmsrl(x86_hw.select + idx * x86_hw.step, idx ? 0 : x86_hw.idle);
+		x86_counter_write(cpu, idx, 0);
+	}
+	if (x86_hw.idle)
+		cpu->select[0] = x86_hw.idle;
+	cpu->fixed_ctrl = cpu->fixed_written = 0;
+	if (cpu->core->counters & X86_FIXED_MASK)
+		wrmsrl(MSR_ARCH_PERFMON_FIXED_CTR_CTRL, 0);
+}
+
+/**
+ * x86_cpu_quiesce - no events, all counters off and 0, all caches as the registers
+ * @cpu: this CPU
+ *
+ * For a CPU that comes up, and when the last event has gone.
+ */
+void x86_cpu_quiesce(struct x86_cpu *cpu)
+{
+	cpu->on = cpu->armed = cpu->stale = 0;
+	if (x86_hw.global_ctrl)
+		wrmsrl(x86_hw.global_ctrl, 0);
+	cpu->global = 0;
+	clear_all(cpu);
+	if (x86_hw.global_ack)
+		wrmsrl(x86_hw.global_ack, cpu->core->counters);
+}
+
+/**
+ * x86_cpu_rewrite - the registers have lost their values: write them anew
+ * @cpu: this CPU; its events are up to date, but for what was lost
+ */
+void x86_cpu_rewrite(struct x86_cpu *cpu)
+{
+	unsigned long loaded = cpu->loaded;
+	u64 armed = cpu->armed;
+	unsigned int idx;
+
+	x86_cpu_quiesce(cpu);
+	for_each_set_bit(idx, &loaded, X86_PMC_IDX_MAX)
+		x86_select(cpu, cpu->event[idx], idx);
+	x86_select_flush(cpu);
+	for_each_set_bit(idx, &loaded, X86_PMC_IDX_MAX) {
+		if (cpu->sampling & BIT_ULL(idx))
+			x86_event_program(cpu, cpu->event[idx]);
+		else
+			x86_event_rewind(cpu, cpu->event[idx]);
+		if (armed & BIT_ULL(idx))
+			x86_counter_on(cpu, cpu->event[idx]);
+	}
+	this_cpu_or(x86_cpu.armed, armed);
+	x86_commit_on(cpu);
+}

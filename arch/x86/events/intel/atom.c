@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Atom lines and the small cores of hybrid parts; Knights Landing, whose cores descend from them.
+ *
+ * Manual: SDM 3B, the sections on Atom, Silvermont, Goldmont, Goldmont Plus, Tremont and Gracemont;
+ * event files BNL, SLM, KNL, GLM, GLP, SNR, ADL (gracemont), MTL (crestmont), SRF, LNL (skymont).
+ */
+#include "models.h"
+
+static const struct x86_cache_event bonnell_cache[] = {
+	CACHE(L1D, LOAD, ACCESS, 0x2140),	/* L1D_CACHE.LD */
+	CACHE(L1D, STORE, ACCESS, 0x2240),	/* L1D_CACHE.ST */
+	CACHE(L1I, LOAD, ACCESS, 0x0380),	/* ICACHE.ACCESSES */
+	CACHE(L1I, LOAD, MISS, 0x0280),		/* ICACHE.MISSES */
+	CACHE(LL, LOAD, ACCESS, 0x4f29),	/* L2_LD, this core */
+	CACHE(LL, LOAD, MISS, 0x4129),
+	CACHE(LL, STORE, ACCESS, 0x4f2a),	/* L2_ST, this core */
+	CACHE(LL, STORE, MISS, 0x412a),
+	CACHE(DTLB, LOAD, ACCESS, 0x2140),
+	CACHE(DTLB, LOAD, MISS, 0x0508),	/* DATA_TLB_MISSES.DTLB_MISS_LD */
+	CACHE(DTLB, STORE, ACCESS, 0x2240),
+	CACHE(DTLB, STORE, MISS, 0x0608),	/* DATA_TLB_MISSES.DTLB_MISS_ST */
+	CACHE(ITLB, LOAD, ACCESS, 0x00c0),
+	CACHE(ITLB, LOAD, MISS, 0x0282),	/* ITLB.MISSES */
+	CACHE(BPU, LOAD, ACCESS, 0x00c4),
+	CACHE(BPU, LOAD, MISS, 0x00c5),
+	{ }
+};
+
+/* Off-core responses of Silvermont: requests, any response, and what the L2 did not have. */
+#define READ_ANYWHERE	0x0000010001ULL
+#define READ_BEYOND	0x1680000001ULL
+#define RFO_ANYWHERE	0x0000010002ULL
+#define RFO_BEYOND	0x1680000002ULL
+#define PF_ANYWHERE	0x0000010010ULL
+#define PF_BEYOND	0x1680000010ULL
+
+static const struct x86_cache_event silvermont_cache[] = {
+	CACHE(L1D, LOAD, MISS, 0x0104),		/* REHABQ.LD_BLOCK */
+	CACHE(L1I, LOAD, ACCESS, 0x0380),
+	CACHE(L1I, LOAD, MISS, 0x0280),
+	CACHE(LL, LOAD, ACCESS, 0x01b7, READ_ANYWHERE),
+	CACHE(LL, LOAD, MISS, 0x01b7, READ_BEYOND),
+	CACHE(LL, STORE, ACCESS, 0x01b7, RFO_ANYWHERE),
+	CACHE(LL, STORE, MISS, 0x01b7, RFO_BEYOND),
+	CACHE(LL, PREFETCH, ACCESS, 0x01b7, PF_ANYWHERE),
+	CACHE(LL, PREFETCH, MISS, 0x01b7, PF_BEYOND),
+	CACHE(DTLB, LOAD, MISS, 0x0804),	/* MEM_UOPS_RETIRED.DTLB_MISS_LOADS */
+	CACHE(ITLB, LOAD, ACCESS, 0x00c0),
+	CACHE(ITLB, LOAD, MISS, 0x0205 | SEL_EDGE),	/* PAGE_WALKS.I_SIDE, walks */
+	CACHE(BPU, LOAD, ACCESS, 0x00c4),
+	CACHE(BPU, LOAD, MISS, 0x00c5),
+	{ }
+};
+
+static const struct x86_extra silvermont_extra[] = {
+	EXTRA(0x01b7, MSR_OFFCORE_RSP_0, 0x768005ffff, OFFCORE_0),
+	EXTRA(0x02b7, MSR_OFFCORE_RSP_1, 0x368005ffff, OFFCORE_1),
+	{ }
+};
+
+/* Beyond the L2 there are two kinds of memory, DDR and MCDRAM. */
+#define KNL_READ_MEMORY	0x0181e00001ULL
+#define KNL_RFO_MEMORY	0x0181e00002ULL
+
+static const struct x86_cache_event knl_cache[] = {
+	CACHE(L1D, LOAD, MISS, 0x0104),		/* MEM_UOPS_RETIRED.L1_MISS_LOADS */
+	CACHE(L1I, LOAD, ACCESS, 0x0380),
+	CACHE(L1I, LOAD, MISS, 0x0280),
+	CACHE(LL, LOAD, ACCESS, 0x01b7, READ_ANYWHERE),
+	CACHE(LL, LOAD, MISS, 0x01b7, KNL_READ_MEMORY),
+	CACHE(LL, STORE, ACCESS, 0x01b7, RFO_ANYWHERE),
+	CACHE(LL, STORE, MISS, 0x01b7, KNL_RFO_MEMORY),
+	CACHE(DTLB, LOAD, MISS, 0x0804),
+	CACHE(ITLB, LOAD, ACCESS, 0x00c0),
+	CACHE(ITLB, LOAD, MISS, 0x0205 | SEL_EDGE),
+	CACHE(BPU, LOAD, ACCESS, 0x00c4),
+	CACHE(BPU, LOAD, MISS, 0x00c5),
+	{ }
+};
+
+static const struct x86_extra knl_extra[] = {
+	EXTRA(0x01b7, MSR_OFFCORE_RSP_0, 0x799ffbb6e7, OFFCORE_0),
+	EXTRA(0x02b7, MSR_OFFCORE_RSP_1, 0x399ffbffe7, OFFCORE_1),
+	{ }
+};
+
+/* From Goldmont on loads and stores are counted at retirement. */
+#define CACHES_COMMON							\
+	CACHE(L1D, LOAD, ACCESS, 0x81d0),	/* MEM_UOPS_RETIRED.ALL_LOADS */	\
+	CACHE(L1D, STORE, ACCESS, 0x82d0),	/* MEM_UOPS_RETIRED.ALL_STORES */	\
+	CACHE(L1I, LOAD, ACCESS, 0x0380),				\
+	CACHE(L1I, LOAD, MISS, 0x0280),					\
+	CACHE(DTLB, LOAD, ACCESS, 0x81d0),				\
+	CACHE(DTLB, STORE, ACCESS, 0x82d0),				\
+	CACHE(DTLB, STORE, MISS, 0x0e49),	/* DTLB_STORE_MISSES.WALK_COMPLETED */	\
+	CACHE(BPU, LOAD, ACCESS, 0x00c4),				\
+	CACHE(BPU, LOAD, MISS, 0x00c5)
+
+#define LAST_LEVEL_COMMON						\
+	CACHE(LL, LOAD, ACCESS, 0x01b7, READ_ANYWHERE),			\
+	CACHE(LL, STORE, ACCESS, 0x01b7, RFO_ANYWHERE)
+
+static const struct x86_cache_event goldmont_cache[] = {
+	CACHES_COMMON,
+	LAST_LEVEL_COMMON,
+	CACHE(LL, LOAD, MISS, 0x01b7, 0x3600000001),
+	CACHE(LL, STORE, MISS, 0x01b7, 0x3600000002),
+	CACHE(DTLB, LOAD, MISS, 0x0e08),	/* DTLB_LOAD_MISSES.WALK_COMPLETED */
+	CACHE(ITLB, LOAD, ACCESS, 0x00c0),
+	CACHE(ITLB, LOAD, MISS, 0x0481),	/* ITLB.MISS */
+	{ }
+};
+
+static const struct x86_cache_event tremont_cache[] = {
+	CACHES_COMMON,
+	LAST_LEVEL_COMMON,
+	CACHE(LL, LOAD, MISS, 0x01b7, 0x3f04000001),
+	CACHE(LL, STORE, MISS, 0x01b7, 0x3f04000002),
+	CACHE(DTLB, LOAD, MISS, 0x0e08),
+	CACHE(ITLB, LOAD, MISS, 0x0e85),	/* ITLB_MISSES.WALK_COMPLETED */
+	{ }
+};
+
+static const struct x86_cache_event gracemont_cache[] = {
+	CACHES_COMMON,
+	LAST_LEVEL_COMMON,
+	CACHE(LL, LOAD, MISS, 0x01b7, 0x3f84400001),
+	CACHE(LL, STORE, MISS, 0x01b7, 0x3f84400002),
+	CACHE(DTLB, LOAD, MISS, 0x0e08),
+	CACHE(ITLB, LOAD, MISS, 0x0e85),
+	{ }
+};
+
+static const struct x86_extra goldmont_extra[] = {
+	EXTRA(0x01b7, MSR_OFFCORE_RSP_0, 0x768005ffff, OFFCORE_0),
+	EXTRA(0x02b7, MSR_OFFCORE_RSP_1, 0x368005ffff, OFFCORE_1),
+	{ }
+};
+
+static const struct x86_extra tremont_extra[] = {
+	EXTRA(0x01b7, MSR_OFFCORE_RSP_0, 0x800ff0ffffff9fff, OFFCORE_0),
+	EXTRA(0x02b7, MSR_OFFCORE_RSP_1, 0xff0ffffff9fff, OFFCORE_1),
+	{ }
+};
+
+static const struct x86_extra gracemont_extra[] = {
+	EXTRA_OFFCORE(0x01b7, 0x02b7, 0x3fffffffff),
+	EXTRA_LDLAT(0x05d0),
+	{ }
+};
+
+static const struct x86_extra crestmont_extra[] = {
+	EXTRA(0x01b7, MSR_OFFCORE_RSP_0, 0x800ff3ffffffffff, OFFCORE_0),
+	EXTRA(0x02b7, MSR_OFFCORE_RSP_1, 0xff3ffffffffff, OFFCORE_1),
+	EXTRA_LDLAT(0x05d0),
+	{ }
+};
+
+const struct x86_model bonnell_model = {
+	.name	= "bonnell",
+	.manual	= "SDM 3B; event file BNL",
+	.cache	= bonnell_cache,
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD,
+};
+
+const struct x86_model silvermont_model = {
+	.name	= "silvermont",
+	.manual	= "SDM 3B; event file SLM",
+	.cache	= silvermont_cache,
+	.extra	= silvermont_extra,
+	.flags	= X86_MODEL_ARCH_EVENTS,
+};
+
+const struct x86_model knl_model = {
+	.name	= "knights-landing",
+	.manual	= "SDM 3B; event file KNL",
+	.cache	= knl_cache,
+	.extra	= knl_extra,
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD,
+};
+
+const struct x86_model goldmont_model = {
+	.name	= "goldmont",
+	.manual	= "SDM 3B; event file GLM",
+	.cache	= goldmont_cache,
+	.extra	= goldmont_extra,
+	.flags	= X86_MODEL_ARCH_EVENTS,
+};
+
+const struct x86_model goldmont_plus_model = {
+	.name	= "goldmont_plus",
+	.manual	= "SDM 3B; event file GLP",
+	.cache	= goldmont_cache,
+	.extra	= goldmont_extra,
+	.flags	= X86_MODEL_ARCH_EVENTS,
+};
+
+const struct x86_model tremont_model = {
+	.name	= "tremont",
+	.manual	= "SDM 3B; event file SNR",
+	.cache	= tremont_cache,
+	.extra	= tremont_extra,
+	.flags	= X86_MODEL_ARCH_EVENTS,
+};
+
+const struct x86_model gracemont_model = {
+	.name	= "gracemont",
+	.manual	= "SDM 3B; event file ADL (gracemont)",
+	.cache	= gracemont_cache,
+	.extra	= gracemont_extra,
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT,
+};
+
+const struct x86_model crestmont_model = {
+	.name	= "crestmont",
+	.manual	= "SDM 3B; event files MTL (crestmont), SRF",
+	.cache	= gracemont_cache,
+	.extra	= crestmont_extra,
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT,
+};
+
+const struct x86_model skymont_model = {
+	.name	= "skymont",
+	.manual	= "SDM 3B; event file LNL (skymont)",
+	.cache	= gracemont_cache,
+	.extra	= crestmont_extra,
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT | X86_MODEL_UMASK2 | X86_MODEL_EQ,
+};

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which PMU an Intel processor has, from CPUID and the model number.
+ */
+#include <linux/cpufeature.h>
+#include <linux/init.h>
+#include <asm/cpu_device_id.h>
+#include <asm/intel-family.h>
+
+#include "../arch.h"
+#include "models.h"
+
+#define MODEL(_vfm, _table)	X86_MATCH_VFM(INTEL_##_vfm, &_table##_model)
+
+/* Parts whose number is not here count what CPUID promises. */
+static const struct x86_cpu_id models[] __initconst = {
+	MODEL(CORE_YONAH, core),
+	MODEL(CORE2_MEROM, core2), MODEL(CORE2_MEROM_L, core2),
+	MODEL(CORE2_PENRYN, core2), MODEL(CORE2_DUNNINGTON, core2),
+	MODEL(NEHALEM, nehalem), MODEL(NEHALEM_EP, nehalem), MODEL(NEHALEM_EX, nehalem),
+	MODEL(WESTMERE, westmere), MODEL(WESTMERE_EP, westmere), MODEL(WESTMERE_EX, westmere),
+	MODEL(SANDYBRIDGE, sandybridge), MODEL(SANDYBRIDGE_X, sandybridge),
+	MODEL(IVYBRIDGE, ivybridge), MODEL(IVYBRIDGE_X, ivybridge),
+	MODEL(HASWELL, haswell), MODEL(HASWELL_X, haswell),
+	MODEL(HASWELL_L, haswell), MODEL(HASWELL_G, haswell),
+	MODEL(BROADWELL, broadwell), MODEL(BROADWELL_G, broadwell),
+	MODEL(BROADWELL_X, broadwell), MODEL(BROADWELL_D, broadwell),
+	MODEL(SKYLAKE, skylake), MODEL(SKYLAKE_L, skylake), MODEL(SKYLAKE_X, skylake),
+	MODEL(KABYLAKE, skylake), MODEL(KABYLAKE_L, skylake),
+	MODEL(COMETLAKE, skylake), MODEL(COMETLAKE_L, skylake), MODEL(CANNONLAKE_L, skylake),
+	MODEL(ICELAKE, icelake), MODEL(ICELAKE_L, icelake),
+	MODEL(ICELAKE_X, icelake), MODEL(ICELAKE_D, icelake),
+	MODEL(TIGERLAKE, icelake), MODEL(TIGERLAKE_L, icelake), MODEL(ROCKETLAKE, icelake),
+	MODEL(SAPPHIRERAPIDS_X, goldencove), MODEL(EMERALDRAPIDS_X, goldencove),
+	MODEL(GRANITERAPIDS_X, redwoodcove), MODEL(GRANITERAPIDS_D, redwoodcove),
+	MODEL(ATOM_BONNELL, bonnell), MODEL(ATOM_BONNELL_MID, bonnell),
+	MODEL(ATOM_SALTWELL, bonnell), MODEL(ATOM_SALTWELL_MID, bonnell),
+	MODEL(ATOM_SALTWELL_TABLET, bonnell),
+	MODEL(ATOM_SILVERMONT, silvermont), MODEL(ATOM_SILVERMONT_D, silvermont),
+	MODEL(ATOM_SILVERMONT_MID, silvermont),
+	MODEL(ATOM_AIRMONT, silvermont), MODEL(ATOM_AIRMONT_NP, silvermont),
+	MODEL(XEON_PHI_KNL, knl), MODEL(XEON_PHI_KNM, knl),
+	MODEL(ATOM_GOLDMONT, goldmont), MODEL(ATOM_GOLDMONT_D, goldmont),
+	MODEL(ATOM_GOLDMONT_PLUS, goldmont_plus),
+	MODEL(ATOM_TREMONT, tremont), MODEL(ATOM_TREMONT_D, tremont),
+	MODEL(ATOM_TREMONT_L, tremont),
+	MODEL(ATOM_GRACEMONT, gracemont),
+	MODEL(ATOM_CRESTMONT_X, crestmont), MODEL(ATOM_CRESTMONT, crestmont),
+	{ }
+};
+
+/**
+ * struct hybrid_models - the two kinds of core of a hybrid part
+ * @big: tables of the big cores
+ * @small: tables of the small ones
+ */
+struct hybrid_models {
+	const struct x86_model	*big;
+	const struct x86_model	*small;
+};
+
+static const struct hybrid_models alderlake __initconst = { &goldencove_model, &gracemont_model };
+static const struct hybrid_models meteorlake __initconst = { &redwoodcove_model, &crestmont_model };
+static const struct hybrid_models lunarlake __initconst = { &lioncove_model, &skymont_model };
+
+#define HYBRID(_vfm, _models)	X86_MATCH_VFM(INTEL_##_vfm, &_models)
+
+static const struct x86_cpu_id hybrids[] __initconst = {
+	HYBRID(ALDERLAKE, alderlake), HYBRID(ALDERLAKE_L, alderlake),
+	HYBRID(RAPTORLAKE, alderlake), HYBRID(RAPTORLAKE_P, alderlake),
+	HYBRID(RAPTORLAKE_S, alderlake),
+	HYBRID(METEORLAKE, meteorlake), HYBRID(METEORLAKE_L, meteorlake),
+	HYBRID(ARROWLAKE_U, meteorlake),
+	HYBRID(LUNARLAKE_M, lunarlake), HYBRID(ARROWLAKE, lunarlake),
+	HYBRID(ARROWLAKE_H, lunarlake),
+	{ }
+};
+
+static const struct x86_model * __init pick_model(unsigned int version)
+{
+	const struct x86_cpu_id *id = x86_match_cpu(models);
+
+	if (id)
+		return (const struct x86_model *)id->driver_data;
+	if (version >= 5)
+		return &x86_model_arch_v5;
+	return version >= 2 ? &x86_model_arch_v2 : &x86_model_arch_v1;
+}
+
+/* ------------------------------------------------------------------ hybrid parts */
+
+/* CPUID.1AH:EAX[31:24] */
+#define KIND_SMALL	0x20
+
+/**
+ * intel_core_is_here - does this CPU have that PMU?
+ * @core: one of a hybrid part's: the first is the big cores', the second the small ones'
+ *
+ * The counters of a kind are known for certain only once a CPU of that kind runs; this one is it.
+ */
+bool intel_core_is_here(struct x86_core *core)
+{
+	bool small = get_this_hybrid_cpu_type() == KIND_SMALL;
+	struct x86_arch_leaf leaf;
+
+	if (core != &x86_cores[small])
+		return false;
+	x86_arch_read_leaf(&leaf);
+	if (cpumask_empty(&core->cpus))
+		core->counters = x86_arch_counters(&leaf);
+	else
+		WARN_ON_ONCE(core->counters & ~x86_arch_counters(&leaf));
+	return true;
+}
+
+static void __init hybrid_setup(const struct hybrid_models *models, const struct x86_arch_leaf *leaf)
+{
+	x86_arch_setup(&x86_cores[0], leaf, models->big);
+	x86_arch_setup(&x86_cores[1], leaf, models->small);
+	x86_nr_cores = 2;
+}
+
+/* -------------------------------------------------------------------- all others */
+
+/*
+ * P6: two counters of 40 bits, of which writes set 32; bit 22 of the first select enables both, a
+ * select without an event counts nothing.
+ */
+static const struct x86_hw p6 __initconst = {
+	.name		= "P6 registers",
+	X86_HW_REGISTERS(MSR_P6_EVNTSEL0, MSR_P6_PERFCTR0, 1),
+	.idle		= ARCH_PERFMON_EVENTSEL_ENABLE,
+	.ack_lvt	= true,
+};
+
+static int __init p6_setup(struct x86_core *core)
+{
+	if (boot_cpu_data.x86 == 15)
+		pr_info("perf: the Pentium 4's counters are not supported\n");
+	if (boot_cpu_data.x86 != 6)
+		return -ENODEV;
+	core->model = &p6_model;
+	core->counters = FIRST(2);
+	core->width = 40;
+	core->write_bits = 32;
+	core->select_mask = X86_RAW_EVENT_MASK;
+	x86_hw = p6;
+	x86_nr_cores = 1;
+	return 0;
+}
+
+/**
+ * intel_pmu_detect - fill x86_hw and x86_cores
+ *
+ * Return: 0, -ENODEV.
+ */
+int __init intel_pmu_detect(void)
+{
+	const struct x86_cpu_id *id = x86_match_cpu(hybrids);
+	struct x86_arch_leaf leaf;
+
+	if (!boot_cpu_has(X86_FEATURE_ARCH_PERFMON))
+		return p6_setup(&x86_cores[0]);
+
+	x86_arch_read_leaf(&leaf);
+	if (!leaf.eax.split.version_id || !leaf.eax.split.num_counters)
+		return -ENODEV;
+
+	if (id && boot_cpu_has(X86_FEATURE_HYBRID_CPU)) {
+		hybrid_setup((const struct hybrid_models *)id->driver_data, &leaf);
+		return 0;
+	}
+	/* With the small cores switched off, a hybrid part is an ordinary one. */
+	x86_arch_setup(&x86_cores[0], &leaf,
+		       id ? ((const struct hybrid_models *)id->driver_data)->big
+			  : pick_model(leaf.eax.split.version_id));
+	x86_nr_cores = 1;
+	return 0;
+}

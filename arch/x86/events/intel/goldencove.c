@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Golden Cove and later big cores: Alder Lake, Sapphire Rapids, Emerald Rapids; Redwood Cove:
+ * Meteor Lake, Granite Rapids; Lion Cove: Lunar Lake, Arrow Lake.
+ *
+ * Manual: SDM 3B, "12th Generation Intel Core Processors Based on the Alder Lake Performance Hybrid
+ * Architecture"; event files ADL (goldencove), SPR, EMR, GNR, MTL (redwoodcove), LNL (lioncove).
+ */
+#include "models.h"
+
+/* Off-core responses: request and answer in one value, as the event files have them. */
+#define READ_ANYWHERE	0x0000010001ULL
+#define READ_BEYOND_L3	0x3fbfc00001ULL
+#define RFO_ANYWHERE	0x0000010002ULL
+#define RFO_BEYOND_L3	0x3fbfc00002ULL
+#define READ_MEMORY	0x073c000001ULL
+#define READ_REMOTE	0x0730000001ULL
+
+static const struct x86_cache_event goldencove_cache[] = {
+	CACHE(L1D, LOAD, ACCESS, 0x81d0),	/* MEM_INST_RETIRED.ALL_LOADS */
+	CACHE(L1D, LOAD, MISS, 0x0151),		/* L1D.REPLACEMENT */
+	CACHE(L1D, STORE, ACCESS, 0x82d0),	/* MEM_INST_RETIRED.ALL_STORES */
+	CACHE(L1I, LOAD, MISS, 0xe424),		/* L2_RQSTS.ALL_CODE_RD */
+	CACHE(LL, LOAD, ACCESS, 0x012a, READ_ANYWHERE),
+	CACHE(LL, LOAD, MISS, 0x012a, READ_BEYOND_L3),
+	CACHE(LL, STORE, ACCESS, 0x012a, RFO_ANYWHERE),
+	CACHE(LL, STORE, MISS, 0x012a, RFO_BEYOND_L3),
+	CACHE(NODE, LOAD, ACCESS, 0x012a, READ_MEMORY),
+	CACHE(NODE, LOAD, MISS, 0x012a, READ_REMOTE),
+	CACHE(DTLB, LOAD, ACCESS, 0x81d0),
+	CACHE(DTLB, LOAD, MISS, 0x0e12),	/* DTLB_LOAD_MISSES.WALK_COMPLETED */
+	CACHE(DTLB, STORE, ACCESS, 0x82d0),
+	CACHE(DTLB, STORE, MISS, 0x0e13),	/* DTLB_STORE_MISSES.WALK_COMPLETED */
+	CACHE(ITLB, LOAD, MISS, 0x0e11),	/* ITLB_MISSES.WALK_COMPLETED */
+	CACHE(BPU, LOAD, ACCESS, 0x00c4),
+	CACHE(BPU, LOAD, MISS, 0x00c5),
+	{ }
+};
+
+/* Codes below 0x90 are on counters 0 to 3 but for those listed before. */
+static const struct x86_rule goldencove_rules[] = {
+	RULE_UMASK(0x0100, X86_FIXED(0)),	/* INST_RETIRED.PREC_DIST */
+	RULE_CODE(0x2e, FIRST(8)),		/* LONGEST_LAT_CACHE */
+	RULE_CODE(0x3c, FIRST(8)),		/* CPU_CLK_UNHALTED */
+	RULE_UMASK(0x01a3, FIRST(4)),		/* CYCLE_ACTIVITY.CYCLES_L2_MISS */
+	RULE_UMASK(0x02a3, FIRST(4)),		/* ... CYCLES_L3_MISS */
+	RULE_UMASK(0x08a3, FIRST(4)),		/* ... CYCLES_L1D_MISS */
+	RULE_UMASK(0x04a4, BIT(0)),		/* TOPDOWN.BAD_SPEC_SLOTS */
+	RULE_UMASK(0x08a4, BIT(0)),		/* TOPDOWN.BR_MISPREDICT_SLOTS */
+	RULE_UMASK(0x02cd, BIT(0)),		/* MEM_TRANS_RETIRED.STORE_SAMPLE */
+	RULE_UMASK(0x04ce, BIT(0)),		/* AMX_OPS_RETIRED */
+	RULE_CODE(0xce, FIRST(4)),
+	RULE_CODES(0xd0, 4, FIRST(4)),		/* MEM_INST_RETIRED and neighbours */
+	RULE_UMASK(0x00c0, FIRST(8)),
+	RULE_CODES(0x80, 4, FIRST(4)),		/* ICACHE */
+	RULE_CODES(0x40, 6, FIRST(4)),
+	RULE_CODES(0x20, 5, FIRST(4)),
+	RULE_CODES(0x10, 4, FIRST(4)),
+	RULE_CODES(0x08, 3, FIRST(4)),
+	RULE_CODES(0x04, 2, FIRST(4)),
+	RULE_CODES(0x02, 1, FIRST(4)),
+	{ }
+};
+
+static const struct x86_extra goldencove_extra[] = {
+	EXTRA_OFFCORE(0x012a, 0x012b, 0x3fffffffff),
+	EXTRA_LDLAT(0x01cd),
+	EXTRA(0x01c6, MSR_PEBS_FRONTEND, 0x7fff1f, FRONTEND),
+	EXTRA(0x40ad, MSR_PEBS_FRONTEND, 0x7, FRONTEND),
+	EXTRA(0x04c2, MSR_PEBS_FRONTEND, 0x8, FRONTEND),
+	{ }
+};
+
+static const struct x86_named_event goldencove_named[] = {
+	{ "slots", "event=0x00,umask=0x4" },
+	{ }
+};
+
+#define COMMON							\
+	.cache	= goldencove_cache,				\
+	.rules	= goldencove_rules,				\
+	.extra	= goldencove_extra,				\
+	.named	= goldencove_named
+
+const struct x86_model goldencove_model = {
+	.name	= "sapphire_rapids",
+	.manual	= "SDM 3B; event files ADL, SPR",
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX | X86_MODEL_LDLAT,
+	COMMON,
+};
+
+const struct x86_model redwoodcove_model = {
+	.name	= "granite_rapids",
+	.manual	= "SDM 3B; event files MTL, GNR",
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX | X86_MODEL_LDLAT,
+	COMMON,
+};
+
+const struct x86_model lioncove_model = {
+	.name	= "lunarlake",
+	.manual	= "SDM 3B; event file LNL",
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT | X86_MODEL_UMASK2 | X86_MODEL_EQ,
+	COMMON,
+};

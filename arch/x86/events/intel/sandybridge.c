@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sandy Bridge, Ivy Bridge, Haswell and Broadwell.
+ *
+ * Manual: SDM 3B, "Off-core Response Performance Monitoring" of the 2nd to 5th generation; event
+ * files SNB, JKT, IVB, IVT, HSW, HSX, BDW, BDX. Errata BJ122, BV98 and HSD29 for events that leak
+ * to the core's other thread, BDM11 for short periods.
+ */
+#include "models.h"
+
+static const u64 sandybridge_generic[] = {
+	0, 0, 0, 0, 0, 0, 0,
+	0x010e | SEL_INV | SEL_CMASK(1),	/* UOPS_ISSUED.ANY: cycles with none */
+	0x01b1 | SEL_INV | SEL_CMASK(1),	/* UOPS_DISPATCHED.THREAD: none */
+	0
+};
+
+static const u64 ivybridge_generic[] = {
+	0, 0, 0, 0, 0, 0, 0,
+	0x010e | SEL_INV | SEL_CMASK(1),
+	0, 0
+};
+
+/* Off-core responses: requests, supplier, snoop. */
+#define DEMAND_READ	0x0001ULL
+#define DEMAND_WRITE	0x0002ULL
+#define PREFETCHES	0x0030ULL
+#define ANYWHERE	BIT_ULL(16)
+#define ANY_SNOOP	GENMASK_ULL(37, 31)
+#define FROM_LOCAL	BIT_ULL(22)
+#define FROM_REMOTE	GENMASK_ULL(30, 27)
+#define FROM_MEMORY	(FROM_LOCAL | FROM_REMOTE)
+
+#define OFFCORE(_what, _who)							\
+	CACHE(LL, _what, ACCESS, 0x01b7, (_who) | ANYWHERE),			\
+	CACHE(LL, _what, MISS, 0x01b7, (_who) | FROM_MEMORY | ANY_SNOOP),	\
+	CACHE(NODE, _what, ACCESS, 0x01b7, (_who) | FROM_MEMORY | ANY_SNOOP),	\
+	CACHE(NODE, _what, MISS, 0x01b7, (_who) | FROM_REMOTE | ANY_SNOOP)
+
+#define CACHES_COMMON								\
+	CACHE(L1D, LOAD, ACCESS, 0x81d0),	/* MEM_UOPS_RETIRED.ALL_LOADS */	\
+	CACHE(L1D, LOAD, MISS, 0x0151),		/* L1D.REPLACEMENT */		\
+	CACHE(L1D, STORE, ACCESS, 0x82d0),	/* MEM_UOPS_RETIRED.ALL_STORES */	\
+	CACHE(L1I, LOAD, MISS, 0x0280),		/* ICACHE.MISSES */		\
+	OFFCORE(LOAD, DEMAND_READ),						\
+	OFFCORE(STORE, DEMAND_WRITE),						\
+	OFFCORE(PREFETCH, PREFETCHES),						\
+	CACHE(DTLB, LOAD, ACCESS, 0x81d0),					\
+	CACHE(DTLB, STORE, ACCESS, 0x82d0),					\
+	CACHE(DTLB, STORE, MISS, 0x0149),	/* DTLB_STORE_MISSES, a walk */	\
+	CACHE(ITLB, LOAD, MISS, 0x0185),	/* ITLB_MISSES, a walk */	\
+	CACHE(BPU, LOAD, ACCESS, 0x00c4),					\
+	CACHE(BPU, LOAD, MISS, 0x00c5)
+
+static const struct x86_cache_event sandybridge_cache[] = {
+	CACHES_COMMON,
+	CACHE(L1D, STORE, MISS, 0x0851),	/* L1D.ALL_M_REPLACEMENT */
+	CACHE(L1D, PREFETCH, MISS, 0x024e),	/* HW_PRE_REQ.DL1_MISS */
+	CACHE(DTLB, LOAD, MISS, 0x0108),	/* DTLB_LOAD_MISSES, a walk */
+	CACHE(ITLB, LOAD, ACCESS, 0x1085),	/* ITLB_MISSES.STLB_HIT */
+	{ }
+};
+
+static const struct x86_cache_event ivybridge_cache[] = {
+	CACHES_COMMON,
+	CACHE(DTLB, LOAD, MISS, 0x8108),	/* DTLB_LOAD_MISSES.DEMAND_LD, a walk */
+	CACHE(ITLB, LOAD, ACCESS, 0x1085),
+	{ }
+};
+
+static const struct x86_cache_event haswell_cache[] = {
+	CACHES_COMMON,
+	CACHE(DTLB, LOAD, MISS, 0x0108),
+	CACHE(ITLB, LOAD, ACCESS, 0x6085),	/* ITLB_MISSES.STLB_HIT */
+	{ }
+};
+
+static const struct x86_rule sandybridge_rules[] = {
+	RULE_UMASK(0x01c0, BIT(1)),	/* INST_RETIRED.PREC_DIST */
+	RULE_CODE(0x48, BIT(2)),	/* L1D_PEND_MISS */
+	RULE_UMASK(0x02a3, BIT(2)),	/* CYCLE_ACTIVITY.CYCLES_L1D_PENDING */
+	RULE_UMASK(0x06a3, BIT(2)),	/* CYCLE_ACTIVITY.STALLS_L1D_PENDING */
+	RULE_CODE(0xa3, FIRST(4)),	/* CYCLE_ACTIVITY */
+	RULE_CODE(0xcd, BIT(3)),	/* MEM_TRANS_RETIRED */
+	{ }
+};
+
+static const struct x86_rule ivybridge_rules[] = {
+	RULE_UMASK(0x01c0, BIT(1)),
+	RULE_UMASK(0x0148, BIT(2)),	/* L1D_PEND_MISS.PENDING */
+	RULE_UMASK(0x0279, FIRST(4)),	/* IDQ.EMPTY */
+	RULE_UMASK(0x019c, FIRST(4)),	/* IDQ_UOPS_NOT_DELIVERED.CORE */
+	RULE_UMASK(0x08a3, BIT(2)),	/* CYCLE_ACTIVITY.CYCLES_L1D_PENDING */
+	RULE_UMASK(0x0ca3, BIT(2)),	/* CYCLE_ACTIVITY.STALLS_L1D_PENDING */
+	RULE_CODE(0xa3, FIRST(4)),
+	RULE_CODE(0xcd, BIT(3)),
+	{ }
+};
+
+static const struct x86_rule haswell_rules[] = {
+	RULE_UMASK(0x01c0, BIT(1)),
+	RULE_CODE(0x48, BIT(2)),
+	RULE_UMASK(0x08a3, BIT(2)),
+	RULE_UMASK(0x0ca3, BIT(2)),
+	RULE_UMASK(0x04a3, FIRST(4)),	/* CYCLE_ACTIVITY.CYCLES_NO_EXECUTE */
+	RULE_CODE(0xcd, BIT(3)),
+	{ }
+};
+
+static const struct x86_rule broadwell_rules[] = {
+	RULE_UMASK(0x01c0, BIT(1)),
+	RULE_UMASK(0x0148, BIT(2)),
+	RULE_UMASK(0x08a3, BIT(2)),
+	RULE_UMASK(0x0ca3, BIT(2)),
+	RULE_CODE(0xcd, BIT(3)),
+	{ }
+};
+
+#define RESPONSE_BITS	0x3fffff8fffULL
+
+static const struct x86_extra sandybridge_extra[] = {
+	EXTRA_OFFCORE(0x01b7, 0x01bb, RESPONSE_BITS),
+	EXTRA_LDLAT(0x01cd),
+	{ }
+};
+
+/* MEM_UOPS_RETIRED, MEM_LOAD_UOPS_RETIRED and the two kinds of its last-level detail. */
+static const u8 leaky_memory_events[] = { 0xd0, 0xd1, 0xd2, 0xd3, 0 };
+
+const struct x86_model sandybridge_model = {
+	.name		= "sandybridge",
+	.manual		= "SDM 3B; event files SNB, JKT",
+	.generic	= sandybridge_generic,
+	.cache		= sandybridge_cache,
+	.rules		= sandybridge_rules,
+	.extra		= sandybridge_extra,
+	.leaky		= leaky_memory_events,
+	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_LDLAT,
+};
+
+const struct x86_model ivybridge_model = {
+	.name		= "ivybridge",
+	.manual		= "SDM 3B; event files IVB, IVT",
+	.generic	= ivybridge_generic,
+	.cache		= ivybridge_cache,
+	.rules		= ivybridge_rules,
+	.extra		= sandybridge_extra,
+	.leaky		= leaky_memory_events,
+	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_LDLAT,
+};
+
+const struct x86_model haswell_model = {
+	.name		= "haswell",
+	.manual		= "SDM 3B; event files HSW, HSX",
+	.cache		= haswell_cache,
+	.rules		= haswell_rules,
+	.extra		= sandybridge_extra,
+	.leaky		= leaky_memory_events,
+	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_TSX |
+			  X86_MODEL_LDLAT,
+};
+
+const struct x86_model broadwell_model = {
+	.name		= "broadwell",
+	.manual		= "SDM 3B; event files BDW, BDX; erratum BDM11",
+	.cache		= haswell_cache,
+	.rules		= broadwell_rules,
+	.extra		= sandybridge_extra,
+	.min_period	= 128,
+	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_TSX |
+			  X86_MODEL_LDLAT,
+};

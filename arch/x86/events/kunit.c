@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of what needs no hardware: the solver against brute force, and the tables against what
+ * every table must be.
+ */
+#include <kunit/test.h>
+#include <linux/prandom.h>
+
+#include "pmu.h"
+#include "solver.h"
+#include "amd/models.h"
+#include "intel/models.h"
+
+/* ------------------------------------------------------------------- solver */
+
+#define CASES		100000
+#define COUNTERS	6
+#define EVENTS		8
+
+/* Of the 64 sets of six counters, those without counter @c: a bit for each set. */
+static u64 sets_without(unsigned int c)
+{
+	u64 sets = 0;
+	unsigned int set;
+
+	for (set = 0; set < 1 << COUNTERS; set++)
+		if (!(set & BIT(c)))
+			sets |= BIT_ULL(set);
+	return sets;
+}
+
+/*
+ * Brute force: all sets of counters that the events so far can occupy between them, and from those
+ * the sets with one event more. No search, and nothing in common with the solver.
+ */
+static u64 sets_with_one_more(u64 sets, u64 allowed, const u64 *without)
+{
+	u64 next = 0;
+	unsigned int c;
+
+	for (c = 0; c < COUNTERS; c++)
+		if (allowed & BIT(c))
+			next |= (sets & without[c]) << (1 << c);
+	return next;
+}
+
+/* Each event with a counter has one it may have, and nobody else has it. */
+static bool consistent(const struct x86_match *m, unsigned int n)
+{
+	u64 seen = 0;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		int c = m->place[i];
+
+		if (c < 0)
+			continue;
+		if (seen & BIT_ULL(c) || !(m->allowed[i] & BIT_ULL(c)) || m->taken[c] != i)
+			return false;
+		seen |= BIT_ULL(c);
+	}
+	return m->vacant == ~seen;
+}
+
+/* Few bits, so that many sets do not fit. */
+static u64 random_counters(struct rnd_state *rnd)
+{
+	u32 r = prandom_u32_state(rnd);
+
+	return r & (r >> 8) & ((1 << COUNTERS) - 1);
+}
+
+static unsigned int one_case(struct kunit *test, struct rnd_state *rnd, const u64 *without)
+{
+	unsigned int n = 0, refused = 0, i;
+	u64 sets = 1, next, allowed;
+	struct x86_match m;
+
+	x86_match_init(&m);
+	for (i = 0; i < EVENTS; i++) {
+		int wish = prandom_u32_state(rnd) % (COUNTERS + 1) - 1;
+
+		allowed = random_counters(rnd);
+		next = sets_with_one_more(sets, allowed, without);
+		KUNIT_ASSERT_EQ(test, x86_match_add(&m, n, allowed, wish), next != 0);
+		if (next) {
+			sets = next;
+			n++;
+		} else {
+			refused++;
+		}
+		KUNIT_ASSERT_TRUE(test, consistent(&m, n));
+	}
+	return refused;
+}
+
+static void solver_agrees_with_brute_force(struct kunit *test)
+{
+	unsigned int refused = 0, i;
+	u64 without[COUNTERS];
+	struct rnd_state rnd;
+
+	for (i = 0; i < COUNTERS; i++)
+		without[i] = sets_without(i);
+	prandom_seed_state(&rnd, 20041);
+	for (i = 0; i < CASES; i++) {
+		refused += one_case(test, &rnd, without);
+		cond_resched();
+	}
+	/* Both answers must have been asked for often. */
+	KUNIT_EXPECT_GT(test, refused, CASES * EVENTS / 10);
+	KUNIT_EXPECT_LT(test, refused, CASES * EVENTS * 9 / 10);
+}
+
+static void solver_moves_events_along_a_chain(struct kunit *test)
+{
+	struct x86_match m;
+	unsigned int i;
+
+	/* Event i may use counters i and i + 1 and gets i + 1; the last wants counter 7 alone. */
+	x86_match_init(&m);
+	for (i = 0; i < 7; i++)
+		KUNIT_ASSERT_TRUE(test, x86_match_add(&m, i, 3ULL << i, i + 1));
+	KUNIT_ASSERT_TRUE(test, x86_match_add(&m, 7, BIT(7), -1));
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, m.place[i], i);
+	KUNIT_EXPECT_FALSE(test, x86_match_add(&m, 8, 0xff, -1));
+}
+
+static void solver_leaves_everything_on_failure(struct kunit *test)
+{
+	struct x86_match m, before;
+
+	x86_match_init(&m);
+	x86_match_seed(&m, 0, 3, 0);
+	x86_match_seed(&m, 1, 3, 1);
+	before = m;
+	KUNIT_EXPECT_FALSE(test, x86_match_add(&m, 2, 3, 0));
+	KUNIT_EXPECT_MEMEQ(test, m.place, before.place, sizeof(m.place));
+	KUNIT_EXPECT_MEMEQ(test, m.taken, before.taken, sizeof(m.taken));
+	KUNIT_EXPECT_EQ(test, m.vacant, before.vacant);
+}
+
+static void solver_fills_64_counters(struct kunit *test)
+{
+	struct x86_match m;
+	unsigned int i;
+
+	x86_match_init(&m);
+	for (i = 0; i < 64; i++)
+		KUNIT_ASSERT_TRUE(test, x86_match_add(&m, i, ~0ULL >> i, -1));
+	KUNIT_EXPECT_EQ(test, m.vacant, 0ULL);
+	KUNIT_EXPECT_TRUE(test, consistent(&m, 64));
+}
+
+static void drivers_constraints_are_solved(struct kunit *test)
+{
+	struct event_constraint pair = EVENT_CONSTRAINT(0, 0x3, 0);
+	struct event_constraint first = EVENT_CONSTRAINT(0, 0x1, 0);
+	struct event_constraint *want[] = { &pair, &first, &pair };
+	int assign[3];
+
+	KUNIT_EXPECT_EQ(test, perf_assign_events(want, 2, 1, 2, 2, assign), 0);
+	KUNIT_EXPECT_EQ(test, assign[0], 1);
+	KUNIT_EXPECT_EQ(test, assign[1], 0);
+	KUNIT_EXPECT_EQ(test, perf_assign_events(want, 3, 1, 2, 2, NULL), 1);
+}
+
+/* ------------------------------------------------------------------- tables */
+
+/* A part with all the counters that its line may have. */
+struct table_case {
+	const struct x86_model	*model;
+	u64			counters;
+};
+
+#define GENERAL(n)	((1ULL << (n)) - 1)
+#define ARCH(n, f)	(GENERAL(n) | GENERAL(f) << INTEL_PMC_IDX_FIXED)
+
+static const struct table_case tables[] = {
+#ifdef CONFIG_CPU_SUP_INTEL
+	{ &p6_model, GENERAL(2) },
+	{ &core_model, GENERAL(2) },
+	{ &core2_model, ARCH(2, 3) },
+	{ &nehalem_model, ARCH(4, 3) }, { &westmere_model, ARCH(4, 3) },
+	{ &sandybridge_model, ARCH(4, 3) }, { &ivybridge_model, ARCH(4, 3) },
+	{ &haswell_model, ARCH(4, 3) }, { &broadwell_model, ARCH(4, 3) },
+	{ &skylake_model, ARCH(4, 3) }, { &icelake_model, ARCH(8, 4) },
+	{ &goldencove_model, ARCH(8, 4) }, { &redwoodcove_model, ARCH(8, 4) },
+	{ &lioncove_model, ARCH(10, 4) },
+	{ &bonnell_model, ARCH(2, 3) }, { &silvermont_model, ARCH(2, 3) },
+	{ &knl_model, ARCH(2, 3) }, { &goldmont_model, ARCH(4, 3) },
+	{ &goldmont_plus_model, ARCH(4, 3) }, { &tremont_model, ARCH(4, 3) },
+	{ &gracemont_model, ARCH(6, 3) }, { &crestmont_model, ARCH(8, 3) },
+	{ &skymont_model, ARCH(8, 3) },
+	{ &x86_model_arch_v1, GENERAL(2) }, { &x86_model_arch_v2, ARCH(4, 3) },
+	{ &x86_model_arch_v5, ARCH(8, 4) },
+#endif
+#ifdef CONFIG_CPU_SUP_AMD
+	{ &amd_model_k7, GENERAL(4) }, { &amd_model_fam10h, GENERAL(4) },
+	{ &amd_model_fam15h, GENERAL(6) }, { &amd_model_fam17h, GENERAL(6) },
+	{ &amd_model_fam19h, GENERAL(6) }, { &amd_model_fam1ah, GENERAL(6) },
+#endif
+};
+
+static void describe_table(const struct table_case *t, char *desc)
+{
+	strscpy(desc, t->model->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(table, tables, describe_table);
+
+static struct x86_core *core_for(struct kunit *test)
+{
+	const struct table_case *t = test->param_value;
+	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, core);
+	core->model = t->model;
+	core->counters = t->counters;
+	core->arch_len = 7;
+	return core;
+}
+
+static void table_names_itself(struct kunit *test)
+{
+	const struct x86_core *core = core_for(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, core->model->name);
+	KUNIT_ASSERT_NOT_NULL(test, core->model->manual);
+	KUNIT_EXPECT_GT(test, strlen(core->model->manual), 5UL);
+}
+
+static void table_counts_the_six_basic_events(struct kunit *test)
+{
+	const struct x86_core *core = core_for(test);
+	unsigned int id;
+
+	for (id = PERF_COUNT_HW_CPU_CYCLES; id <= PERF_COUNT_HW_BRANCH_MISSES; id++) {
+		u64 select = x86_generic_select(core, id);
+
+		KUNIT_EXPECT_NE_MSG(test, select, 0ULL, "hardware event %u", id);
+		KUNIT_EXPECT_NE_MSG(test, x86_rule_counters(core, select), 0ULL, "event %u", id);
+	}
+}
+
+/* Six of them at once, unless there are too few counters: constraints must not collide. */
+static void table_fits_cycles_and_instructions(struct kunit *test)
+{
+	const struct x86_core *core = core_for(test);
+	struct x86_match m;
+
+	x86_match_init(&m);
+	KUNIT_EXPECT_TRUE(test, x86_match_add(&m, 0, x86_rule_counters(core,
+			x86_generic_select(core, PERF_COUNT_HW_CPU_CYCLES)), -1));
+	KUNIT_EXPECT_TRUE(test, x86_match_add(&m, 1, x86_rule_counters(core,
+			x86_generic_select(core, PERF_COUNT_HW_INSTRUCTIONS)), -1));
+}
+
+static const struct x86_extra *extra_of(const struct x86_model *model, u64 config)
+{
+	const struct x86_extra *x = model->extra;
+
+	for (; x && x->mask; x++)
+		if ((config & x->mask) == x->match)
+			return x;
+	return NULL;
+}
+
+static void table_cache_events_can_be_counted(struct kunit *test)
+{
+	const struct x86_core *core = core_for(test);
+	const struct x86_cache_event *c, *d;
+
+	for (c = core->model->cache; c && c->config; c++) {
+		const struct x86_extra *x = extra_of(core->model, c->config);
+
+		KUNIT_EXPECT_NE_MSG(test, x86_rule_counters(core, c->config), 0ULL, "%#x", c->which);
+		if (c->extra) {
+			KUNIT_ASSERT_NOT_NULL_MSG(test, x, "%#x has a value but no register", c->which);
+			KUNIT_EXPECT_EQ_MSG(test, c->extra & ~x->valid, 0ULL, "%#x", c->which);
+		}
+		for (d = core->model->cache; d < c; d++)
+			KUNIT_EXPECT_NE_MSG(test, d->which, c->which, "twice");
+	}
+}
+
+static void table_rules_match_what_they_say(struct kunit *test)
+{
+	const struct x86_core *core = core_for(test);
+	const struct x86_rule *r = core->model->rules, *q;
+
+	for (; r && r->mask; r++) {
+		KUNIT_EXPECT_EQ_MSG(test, r->match & ~r->mask, 0ULL, "rule %#llx never holds", r->match);
+		for (q = core->model->rules; q < r; q++)
+			KUNIT_EXPECT_FALSE_MSG(test, !(q->mask & ~r->mask) &&
+					       (r->match & q->mask) == q->match,
+					       "rule %#llx hides behind %#llx", r->match, q->match);
+	}
+}
+
+static void table_extra_registers_are_complete(struct kunit *test)
+{
+	const struct x86_core *core = core_for(test);
+	const struct x86_extra *x = core->model->extra;
+
+	for (; x && x->mask; x++) {
+		KUNIT_EXPECT_EQ(test, x->match & ~x->mask, 0ULL);
+		KUNIT_EXPECT_NE(test, x->msr, 0U);
+		KUNIT_EXPECT_NE(test, x->valid, 0ULL);
+		KUNIT_EXPECT_LT(test, x->id, X86_EXTRA_MAX);
+	}
+}
+
+/* Loading its register must not make another event of it. */
+static void table_extra_events_stay_themselves(struct kunit *test)
+{
+	const struct x86_core *core = core_for(test);
+	const struct x86_extra *x = core->model->extra;
+
+	for (; x && x->mask; x++)
+		KUNIT_EXPECT_EQ_MSG(test, x86_extra_select(core, x->match, x->id), x->match,
+				    "register %#x", x->msr);
+}
+
+static struct kunit_case x86_pmu_cases[] = {
+	KUNIT_CASE_SLOW(solver_agrees_with_brute_force),
+	KUNIT_CASE(solver_moves_events_along_a_chain),
+	KUNIT_CASE(solver_leaves_everything_on_failure),
+	KUNIT_CASE(solver_fills_64_counters),
+	KUNIT_CASE(drivers_constraints_are_solved),
+	KUNIT_CASE_PARAM(table_names_itself, table_gen_params),
+	KUNIT_CASE_PARAM(table_counts_the_six_basic_events, table_gen_params),
+	KUNIT_CASE_PARAM(table_fits_cycles_and_instructions, table_gen_params),
+	KUNIT_CASE_PARAM(table_cache_events_can_be_counted, table_gen_params),
+	KUNIT_CASE_PARAM(table_rules_match_what_they_say, table_gen_params),
+	KUNIT_CASE_PARAM(table_extra_registers_are_complete, table_gen_params),
+	KUNIT_CASE_PARAM(table_extra_events_stay_themselves, table_gen_params),
+	{ }
+};
+
+static struct kunit_suite x86_pmu_suite = {
+	.name		= "perf_x86",
+	.test_cases	= x86_pmu_cases,
+};
+kunit_test_suite(x86_pmu_suite);
+
+MODULE_DESCRIPTION("Tests of the x86 PMU driver's solver and tables");
+MODULE_LICENSE("GPL");

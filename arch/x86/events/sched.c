@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which events are on the counters: building a schedule, loading and saving it, and starting,
+ * stopping and reading single events.
+ *
+ * Context: interrupts off on the CPU concerned; x86_sched_assign() anywhere.
+ */
+#include <asm/mmu_context.h>
+#include <asm/tlbflush.h>
+
+#include "pmu.h"
+#include "solver.h"
+
+/* ------------------------------------------------------------- extra registers */
+
+/* Registers in use, and their values, while a schedule is gone through. */
+struct extra_use {
+	unsigned int	used;
+	u64		val[X86_EXTRA_MAX];
+};
+
+static bool extra_fits(const struct extra_use *use, unsigned int id, u64 val)
+{
+	return !(use->used & BIT(id)) || use->val[id] == val;
+}
+
+static const struct x86_extra *extra_by_id(const struct x86_core *core, unsigned int id)
+{
+	const struct x86_extra *x = core->model->extra;
+
+	for (; x && x->mask; x++)
+		if (x->id == id)
+			return x;
+	return NULL;
+}
+
+/* The register that can stand in for @id, if there is one. */
+static int extra_alternate(const struct x86_core *core, unsigned int id)
+{
+	switch (id) {
+	case X86_EXTRA_OFFCORE_0:
+	case X86_EXTRA_OFFCORE_1:
+	case X86_EXTRA_SNOOP_0:
+	case X86_EXTRA_SNOOP_1:
+		id = id & 1 ? (id ^ 1) : id + 1;
+		return extra_by_id(core, id) ? id : -1;
+	}
+	return -1;
+}
+
+/* Gives @event a register that holds its value or none yet. Answers slot bits, or negative. */
+static int extra_claim(const struct x86_core *core, struct extra_use *use,
+		       const struct perf_event *event)
+{
+	u64 val = event->hw.extra_reg.config;
+	int id = event->hw.extra_reg.idx, bits = 0;
+
+	if (!extra_fits(use, id, val)) {
+		id = extra_alternate(core, id);
+		bits = X86_SLOT_ALTERNATE;
+		if (id < 0 || !extra_fits(use, id, val))
+			return -ENOSPC;
+	}
+	use->used |= BIT(id);
+	use->val[id] = val;
+	return bits;
+}
+
+/* ------------------------------------------------------------------ assignment */
+
+static int slot_bits(const struct x86_core *core, struct extra_use *use,
+		     const struct perf_sched_slot *slot)
+{
+	return slot->event->hw.extra_reg.reg ? extra_claim(core, use, slot->event) : 0;
+}
+
+/**
+ * x86_sched_assign - pmu::sched_assign
+ * @pmu: the PMU
+ * @s: the schedule
+ * @from: first slot without a counter
+ *
+ * Return: 0, -ENOSPC.
+ */
+int x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from)
+{
+	const struct x86_core *core = x86_core_of(pmu);
+	struct extra_use use = { };
+	struct x86_match match;
+	u8 bits[PERF_SCHED_SLOTS];
+	unsigned int i;
+	int ret;
+
+	x86_match_init(&match);
+	for (i = 0; i < s->nr; i++) {
+		struct hw_perf_event *hw = &s->slot[i].event->hw;
+
+		if (i < from)
+			x86_match_seed(&match, i, hw->counters, s->slot[i].idx & X86_SLOT_COUNTER);
+		else if (!x86_match_add(&match, i, hw->counters, hw->idx))
+			return -ENOSPC;
+		ret = slot_bits(core, &use, &s->slot[i]);
+		if (ret < 0)
+			return ret;
+		bits[i] = ret;
+	}
+
+	for (i = 0; i < s->nr; i++)
+		s->slot[i].idx = match.place[i] | bits[i];
+	return 0;
+}
+
+/* --------------------------------------------------------------- off the CPU */
+
+/* Whose program has been running; values that are left tell of it. */
+static u64 owner_now(void)
+{
+	return current->mm ? current->mm->context.ctx_id : 0;
+}
+
+static void unload_one(struct x86_cpu *cpu, unsigned int idx, u64 owner)
+{
+	struct perf_event *event = cpu->event[idx];
+	struct hw_perf_event *hw = &event->hw;
+
+	x86_event_update(event);
+	if (cpu->sampling & BIT_ULL(idx) && local64_read(&hw->period_left) <= 0) {
+		hw->flags |= X86_EVENT_MISSED;
+		cpu->nmi_grace = jiffies + HZ;
+	}
+	cpu->owner[idx] = event->attach_state & PERF_ATTACH_TASK ? owner : 0;
+	WRITE_ONCE(cpu->event[idx], NULL);
+}
+
+/**
+ * x86_unload - take events off their counters, their counts up to date
+ * @cpu: this CPU
+ * @counters: counters with an event
+ *
+ * Those that interrupt for samples stop and keep their value, the others run on.
+ */
+void x86_unload(struct x86_cpu *cpu, u64 counters)
+{
+	u64 sampling = counters & cpu->sampling, todo;
+	u64 owner = owner_now();
+
+	if (sampling & cpu->on)
+		x86_counters_off(cpu, sampling);
+	this_cpu_and(x86_cpu.armed, ~counters);
+	for (todo = counters; todo; todo &= todo - 1)
+		unload_one(cpu, __ffs64(todo), owner);
+
+	cpu->sampling &= ~counters;
+	cpu->host_only &= ~counters;
+	cpu->guest_only &= ~counters;
+	cpu->stale |= counters;
+	this_cpu_and(x86_cpu.loaded, ~counters);
+}
+
+/**
+ * x86_sched_save - pmu::sched_save
+ * @pmu: the PMU
+ * @s: the schedule that is loaded
+ * @mask: slots whose events leave
+ */
+void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
+{
+	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+	u64 counters = 0;
+
+	for (; mask; mask &= mask - 1) {
+		const struct perf_sched_slot *slot = &s->slot[__ffs64(mask)];
+		unsigned int idx = slot->idx & X86_SLOT_COUNTER;
+
+		if (cpu->event[idx] == slot->event)
+			counters |= BIT_ULL(idx);
+	}
+	if (counters)
+		x86_unload(cpu, counters);
+}
+
+/* ---------------------------------------------------------------- onto the CPU */
+
+/**
+ * x86_extra_select - the selection with which an event uses an extra register
+ * @core: the PMU
+ * @config: selection, for either of a pair of registers
+ * @id: the register
+ *
+ * Only of a pair each has a code of its own; several codes may share a register that is not of one.
+ */
+u64 x86_extra_select(const struct x86_core *core, u64 config, unsigned int id)
+{
+	const struct x86_extra *x = extra_by_id(core, id);
+
+	if (!x || extra_alternate(core, id) < 0)
+		return config;
+	return (config & ~x->mask) | x->match;
+}
+
+/* The event's extra register, and the selection that goes with it. */
+static void load_extra(struct x86_cpu *cpu, struct perf_event *event, bool alternate)
+{
+	struct hw_perf_event_extra *reg = &event->hw.extra_reg;
+	const struct x86_extra *x;
+	int id = reg->idx;
+
+	if (alternate)
+		id = extra_alternate(cpu->core, id);
+	x = extra_by_id(cpu->core, id);
+	if (WARN_ON_ONCE(!x))
+		return;
+
+	reg->alloc = alternate;
+	event->hw.config = x86_extra_select(cpu->core, event->hw.config, id);
+	if (cpu->extra[id] != reg->config) {
+		cpu->extra[id] = reg->config;
+		wrmsrl(x->msr, reg->config);
+	}
+}
+
+static void load_select(struct x86_cpu *cpu, const struct perf_sched_slot *slot)
+{
+	struct perf_event *event = slot->event;
+	unsigned int idx = slot->idx & X86_SLOT_COUNTER;
+
+	event->hw.idx = idx;
+	event->hw.event_base_rdpmc = idx < INTEL_PMC_IDX_FIXED ? idx :
+		INTEL_PMC_FIXED_RDPMC_BASE | (idx - INTEL_PMC_IDX_FIXED);
+	if (event->hw.extra_reg.reg)
+		load_extra(cpu, event, slot->idx & X86_SLOT_ALTERNATE);
+	x86_select(cpu, event, idx);
+}
+
+static void note_guest(struct x86_cpu *cpu, const struct perf_event *event, u64 bit)
+{
+	if (event->attr.exclude_host)
+		cpu->guest_only |= bit;
+	if (event->attr.exclude_guest)
+		cpu->host_only |= bit;
+}
+
+/*
+ * From where the counter stands now. It is wound back if it has overflowed with nobody there, and
+ * to @hide what it counted meanwhile from a program that may read it.
+ */
+static void load_counting(struct x86_cpu *cpu, struct perf_event *event, bool hide)
+{
+	unsigned int shift = 64 - cpu->core->width;
+	s64 val = (s64)(x86_counter_read(event->hw.idx) << shift) >> shift;
+
+	if (!x86_at_rest(val) || hide) {
+		x86_event_rewind(cpu, event);
+		return;
+	}
+	local64_set(&event->hw.prev_count, val);
+}
+
+/* A throttled event stands still until the core starts it. */
+static bool stays_off(const struct perf_event *event)
+{
+	return event->hw.interrupts == PERF_THROTTLED;
+}
+
+static void load_event(struct x86_cpu *cpu, const struct perf_sched_slot *slot, u64 hide)
+{
+	unsigned int idx = slot->idx & X86_SLOT_COUNTER;
+	struct perf_event *event = slot->event;
+	u64 bit = BIT_ULL(idx);
+
+	if (event->hw.flags & X86_EVENT_SAMPLING) {
+		x86_event_program(cpu, event);
+		cpu->sampling |= bit;
+	} else {
+		load_counting(cpu, event, hide & bit);
+	}
+	if (event->attr.exclude_host | event->attr.exclude_guest)
+		note_guest(cpu, event, bit);
+	WRITE_ONCE(cpu->event[idx], event);
+	event->hw.state = stays_off(event) ? PERF_HES_STOPPED : 0;
+	if (event->hw.state)
+		return;
+	this_cpu_or(x86_cpu.armed, bit);
+	if (!(cpu->on & bit))
+		x86_counter_on(cpu, event);
+}
+
+/* Must the counter stand still before it gets this event? */
+static bool must_stop(const struct perf_event *event)
+{
+	return event->hw.flags & X86_EVENT_SAMPLING || stays_off(event) || x86_guest_only(event);
+}
+
+/* On this counter, and with this extra register, already? */
+static bool stays_on(const struct x86_cpu *cpu, const struct perf_sched_slot *slot)
+{
+	const struct hw_perf_event_extra *reg = &slot->event->hw.extra_reg;
+
+	return cpu->event[slot->idx & X86_SLOT_COUNTER] == slot->event &&
+	       (!reg->reg || reg->alloc == !!(slot->idx & X86_SLOT_ALTERNATE));
+}
+
+/**
+ * x86_sched_load - pmu::sched_load
+ * @pmu: the PMU
+ * @s: the schedule
+ */
+void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
+{
+	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+	u64 keep = 0, stop = 0, fresh = 0, taken = 0, todo;
+	unsigned int i;
+	u64 hide;
+
+	for (i = 0; i < s->nr; i++) {
+		u64 bit = BIT_ULL(s->slot[i].idx & X86_SLOT_COUNTER);
+
+		if (stays_on(cpu, &s->slot[i])) {
+			keep |= bit;
+			continue;
+		}
+		fresh |= BIT_ULL(i);
+		taken |= bit;
+		if (must_stop(s->slot[i].event))
+			stop |= bit;
+	}
+
+	if (cpu->loaded & ~keep)
+		x86_unload(cpu, cpu->loaded & ~keep);
+	if (!fresh)
+		return;
+	if (stop & cpu->on)
+		x86_counters_off(cpu, stop);
+	this_cpu_or(x86_cpu.loaded, taken);
+	hide = x86_user_reads_counters() ? cpu->stale : 0;
+	cpu->stale &= ~taken;
+
+	for (todo = fresh; todo; todo &= todo - 1)
+		load_select(cpu, &s->slot[__ffs64(todo)]);
+	x86_select_flush(cpu);
+	for (todo = fresh; todo; todo &= todo - 1)
+		load_event(cpu, &s->slot[__ffs64(todo)], hide);
+	x86_commit_on(cpu);
+}
+
+/* ----------------------------------------------------------------- single events */
+
+static bool is_loaded(const struct x86_cpu *cpu, const struct perf_event *event)
+{
+	return event->hw.idx >= 0 && cpu->event[event->hw.idx] == event;
+}
+
+/**
+ * x86_event_start - pmu::start
+ * @event: loaded on this CPU
+ * @flags: PERF_EF_RELOAD
+ */
+void x86_event_start(struct perf_event *event, int flags)
+{
+	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+
+	event->hw.state = 0;
+	if (!is_loaded(cpu, event))
+		return;
+	if (flags & PERF_EF_RELOAD && event->hw.flags & X86_EVENT_SAMPLING)
+		x86_event_program(cpu, event);
+	this_cpu_or(x86_cpu.armed, BIT_ULL(event->hw.idx));
+	x86_counter_on(cpu, event);
+	x86_commit_on(cpu);
+}
+
+/**
+ * x86_event_stop - pmu::stop
+ * @event: loaded on this CPU
+ * @flags: PERF_EF_UPDATE
+ *
+ * The handler calls it for an event that is throttled or done.
+ */
+void x86_event_stop(struct perf_event *event, int flags)
+{
+	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+	bool was_stopped = event->hw.state & PERF_HES_STOPPED;
+
+	event->hw.state |= PERF_HES_STOPPED;
+	if (!is_loaded(cpu, event))
+		return;
+	if (!was_stopped) {
+		x86_counters_off(cpu, BIT_ULL(event->hw.idx));
+		this_cpu_and(x86_cpu.armed, ~BIT_ULL(event->hw.idx));
+	}
+	if (flags & PERF_EF_UPDATE && !(event->hw.state & PERF_HES_UPTODATE)) {
+		x86_event_update(event);
+		event->hw.state |= PERF_HES_UPTODATE;
+	}
+}
+
+/**
+ * x86_event_read - pmu::read
+ * @event: loaded on this CPU
+ *
+ * A sampling event's period must not run out between the two halves of an update: the handler is
+ * kept away, and called again if there was something for it to do.
+ */
+void x86_event_read(struct perf_event *event)
+{
+	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+	u64 bit = BIT_ULL(event->hw.idx);
+
+	if (!is_loaded(cpu, event))
+		return;
+	if (in_nmi() || !(cpu->sampling & cpu->armed & bit)) {
+		x86_event_update(event);
+		return;
+	}
+
+	this_cpu_and(x86_cpu.armed, ~bit);
+	x86_event_update(event);
+	if (local64_read(&event->hw.period_left) <= 0) {
+		event->hw.flags |= X86_EVENT_MISSED;
+		x86_event_program(cpu, event);
+	}
+	this_cpu_or(x86_cpu.armed, bit);
+}

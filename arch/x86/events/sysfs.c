@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The PMU's directory in sysfs: format, events, caps and rdpmc.
+ *
+ * Tools parse these files; names and texts are interface. A file appears where it applies: the
+ * groups are registered once and each attribute is asked whether it is visible for its PMU.
+ */
+#include <linux/device.h>
+#include <linux/export.h>
+#include <linux/kstrtox.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+
+#include "pmu.h"
+
+static struct x86_core *core_of(struct device *dev)
+{
+	return x86_core_of(dev_get_drvdata(dev));
+}
+
+static struct x86_core *core_of_kobj(struct kobject *kobj)
+{
+	return core_of(kobj_to_dev(kobj));
+}
+
+/* --------------------------------------------------------------------- format */
+
+/**
+ * struct format_attr - a file of the format directory
+ * @attr: the file
+ * @text: where the field lies
+ * @flag: X86_MODEL_* that a model must have for it, 0: any; FORMAT_* for other conditions
+ */
+struct format_attr {
+	struct device_attribute	attr;
+	const char		*text;
+	u32			flag;
+};
+
+#define FORMAT_EVENT8	BIT(24)		/* the code has 8 bits */
+#define FORMAT_EVENT12	BIT(25)		/* ... 12 */
+#define FORMAT_UMASK8	BIT(26)		/* umask has 8 bits */
+#define FORMAT_OFFCORE	BIT(27)
+#define FORMAT_FRONTEND	BIT(28)
+#define FORMAT_SNOOP	BIT(29)
+#define FORMAT_PC	BIT(30)
+
+static ssize_t format_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%s\n", container_of(attr, struct format_attr, attr)->text);
+}
+
+#define FORMAT(_name, _id, _text, _flag)				\
+static struct format_attr format_##_id = {				\
+	.attr	= { .attr = { .name = _name, .mode = 0444 }, .show = format_show },	\
+	.text	= _text,						\
+	.flag	= _flag,						\
+}
+
+FORMAT("event", event8, "config:0-7", FORMAT_EVENT8);
+FORMAT("event", event12, "config:0-7,32-35", FORMAT_EVENT12);
+FORMAT("umask", umask8, "config:8-15", FORMAT_UMASK8);
+FORMAT("umask", umask16, "config:8-15,40-47", X86_MODEL_UMASK2);
+FORMAT("edge", edge, "config:18", 0);
+FORMAT("pc", pc, "config:19", FORMAT_PC);
+FORMAT("any", any, "config:21", X86_MODEL_ANY_THREAD);
+FORMAT("inv", inv, "config:23", 0);
+FORMAT("cmask", cmask, "config:24-31", 0);
+FORMAT("in_tx", in_tx, "config:32", X86_MODEL_TSX);
+FORMAT("in_tx_cp", in_tx_cp, "config:33", X86_MODEL_TSX);
+FORMAT("eq", eq, "config:36", X86_MODEL_EQ);
+FORMAT("offcore_rsp", offcore_rsp, "config1:0-63", FORMAT_OFFCORE);
+FORMAT("ldlat", ldlat, "config1:0-15", X86_MODEL_LDLAT);
+FORMAT("frontend", frontend, "config1:0-23", FORMAT_FRONTEND);
+FORMAT("snoop_rsp", snoop_rsp, "config1:0-63", FORMAT_SNOOP);
+
+static struct attribute *format_attrs[] = {
+	&format_event8.attr.attr, &format_event12.attr.attr, &format_umask8.attr.attr,
+	&format_umask16.attr.attr, &format_edge.attr.attr, &format_pc.attr.attr,
+	&format_any.attr.attr, &format_inv.attr.attr, &format_cmask.attr.attr,
+	&format_in_tx.attr.attr, &format_in_tx_cp.attr.attr, &format_eq.attr.attr,
+	&format_offcore_rsp.attr.attr, &format_ldlat.attr.attr, &format_frontend.attr.attr,
+	&format_snoop_rsp.attr.attr,
+	NULL,
+};
+
+static u32 has_extra(const struct x86_core *core, u8 id, u32 flag)
+{
+	const struct x86_extra *x = core->model->extra;
+
+	for (; x && x->mask; x++)
+		if (x->id == id)
+			return flag;
+	return 0;
+}
+
+static u32 format_flags(const struct x86_core *core)
+{
+	u32 flags = core->model->flags;
+
+	flags |= core->select_mask & GENMASK_ULL(35, 34) ? FORMAT_EVENT12 : FORMAT_EVENT8;
+	if (!(flags & X86_MODEL_UMASK2))
+		flags |= FORMAT_UMASK8;
+	if (core->select_mask & ARCH_PERFMON_EVENTSEL_PIN_CONTROL)
+		flags |= FORMAT_PC;
+	flags |= has_extra(core, X86_EXTRA_OFFCORE_0, FORMAT_OFFCORE);
+	flags |= has_extra(core, X86_EXTRA_FRONTEND, FORMAT_FRONTEND);
+	flags |= has_extra(core, X86_EXTRA_SNOOP_0, FORMAT_SNOOP);
+	return flags;
+}
+
+static umode_t format_visible(struct kobject *kobj, struct attribute *attr, int i)
+{
+	struct format_attr *f = container_of(attr, struct format_attr, attr.attr);
+
+	return !f->flag || f->flag & format_flags(core_of_kobj(kobj)) ? attr->mode : 0;
+}
+
+static const struct attribute_group format_group = {
+	.name		= "format",
+	.attrs		= format_attrs,
+	.is_visible	= format_visible,
+};
+
+/* --------------------------------------------------------------------- events */
+
+/* Name and text of a selection, as perf parses it. */
+static ssize_t show_select(char *page, u64 config)
+{
+	u64 code = (config & ARCH_PERFMON_EVENTSEL_EVENT) | (config >> 24 & 0xf00);
+	u64 umask = (config >> 8 & 0xff) | (config >> 32 & 0xff00);
+	ssize_t len = sysfs_emit(page, "event=0x%02llx", code);
+
+	if (config & (ARCH_PERFMON_EVENTSEL_UMASK | ARCH_PERFMON_EVENTSEL_UMASK2))
+		len += sysfs_emit_at(page, len, ",umask=0x%02llx", umask);
+	if (config & ARCH_PERFMON_EVENTSEL_EDGE)
+		len += sysfs_emit_at(page, len, ",edge");
+	if (config & ARCH_PERFMON_EVENTSEL_PIN_CONTROL)
+		len += sysfs_emit_at(page, len, ",pc");
+	if (config & ARCH_PERFMON_EVENTSEL_ANY)
+		len += sysfs_emit_at(page, len, ",any");
+	if (config & ARCH_PERFMON_EVENTSEL_INV)
+		len += sysfs_emit_at(page, len, ",inv");
+	if (config & ARCH_PERFMON_EVENTSEL_CMASK)
+		len += sysfs_emit_at(page, len, ",cmask=0x%02llx", config >> 24 & 0xff);
+	return len + sysfs_emit_at(page, len, "\n");
+}
+
+/**
+ * events_sysfs_show - an event's file, by its generic number or its text
+ * @dev: the PMU
+ * @attr: part of a struct perf_pmu_events_attr
+ * @page: receives the text
+ */
+ssize_t events_sysfs_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	struct perf_pmu_events_attr *e = container_of(attr, struct perf_pmu_events_attr, attr);
+
+	if (e->event_str)
+		return sysfs_emit(page, "%s\n", e->event_str);
+	return show_select(page, x86_generic_select(core_of(dev), e->id));
+}
+EXPORT_SYMBOL_GPL(events_sysfs_show);
+
+/* The same for an event that kinds of cores describe differently: the list is by PMU type. */
+ssize_t events_hybrid_sysfs_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	struct perf_pmu_events_hybrid_attr *e =
+		container_of(attr, struct perf_pmu_events_hybrid_attr, attr);
+
+	return sysfs_emit(page, "%s\n", e->event_str);
+}
+EXPORT_SYMBOL_GPL(events_hybrid_sysfs_show);
+
+static struct perf_pmu_events_attr generic_events[] = {
+#define EVENT(_name, _id) \
+	{ __ATTR(_name, 0444, events_sysfs_show, NULL), PERF_COUNT_HW_##_id }
+	EVENT(cpu-cycles, CPU_CYCLES),
+	EVENT(instructions, INSTRUCTIONS),
+	EVENT(cache-references, CACHE_REFERENCES),
+	EVENT(cache-misses, CACHE_MISSES),
+	EVENT(branch-instructions, BRANCH_INSTRUCTIONS),
+	EVENT(branch-misses, BRANCH_MISSES),
+	EVENT(bus-cycles, BUS_CYCLES),
+	EVENT(stalled-cycles-frontend, STALLED_CYCLES_FRONTEND),
+	EVENT(stalled-cycles-backend, STALLED_CYCLES_BACKEND),
+	EVENT(ref-cycles, REF_CPU_CYCLES),
+#undef EVENT
+};
+
+static struct attribute *generic_attrs[ARRAY_SIZE(generic_events) + 1];
+
+static umode_t generic_visible(struct kobject *kobj, struct attribute *attr, int i)
+{
+	struct perf_pmu_events_attr *e = container_of(attr, struct perf_pmu_events_attr, attr.attr);
+
+	return x86_generic_select(core_of_kobj(kobj), e->id) ? attr->mode : 0;
+}
+
+static const struct attribute_group generic_group = {
+	.name		= "events",
+	.attrs		= generic_attrs,
+	.is_visible	= generic_visible,
+};
+
+/* A model's own events: one list for each PMU, made when it is set up. */
+static struct attribute *named_attrs[ARRAY_SIZE(x86_cores)][32];
+
+static umode_t named_visible_0(struct kobject *kobj, struct attribute *attr, int i)
+{
+	return core_of_kobj(kobj) == &x86_cores[0] ? attr->mode : 0;
+}
+
+static umode_t named_visible_1(struct kobject *kobj, struct attribute *attr, int i)
+{
+	return core_of_kobj(kobj) == &x86_cores[1] ? attr->mode : 0;
+}
+
+static const struct attribute_group named_groups[ARRAY_SIZE(x86_cores)] = {
+	{ .name = "events", .attrs = named_attrs[0], .is_visible = named_visible_0 },
+	{ .name = "events", .attrs = named_attrs[1], .is_visible = named_visible_1 },
+};
+
+static int add_named(struct x86_core *core)
+{
+	const struct x86_named_event *e = core->model->named;
+	struct attribute **list = named_attrs[core - x86_cores];
+	struct perf_pmu_events_attr *a;
+
+	for (; e && e->name; e++) {
+		if (WARN_ON_ONCE(list == &named_attrs[core - x86_cores][31]))
+			break;
+		a = kzalloc(sizeof(*a), GFP_KERNEL);
+		if (!a)
+			return -ENOMEM;
+		sysfs_attr_init(&a->attr.attr);
+		a->attr.attr.name = e->name;
+		a->attr.attr.mode = 0444;
+		a->attr.show = events_sysfs_show;
+		a->event_str = e->text;
+		*list++ = &a->attr.attr;
+	}
+	return 0;
+}
+
+/* ----------------------------------------------------------------- caps, rdpmc */
+
+static ssize_t pmu_name_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%s\n", core_of(dev)->model->name);
+}
+static DEVICE_ATTR_RO(pmu_name);
+
+/* No precise samples. */
+static ssize_t max_precise_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "0\n");
+}
+static DEVICE_ATTR_RO(max_precise);
+
+static struct attribute *caps_attrs[] = {
+	&dev_attr_pmu_name.attr,
+	&dev_attr_max_precise.attr,
+	NULL,
+};
+
+static const struct attribute_group caps_group = {
+	.name	= "caps",
+	.attrs	= caps_attrs,
+};
+
+static ssize_t rdpmc_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%u\n", x86_rdpmc_mode);
+}
+
+static ssize_t rdpmc_store(struct device *dev, struct device_attribute *attr,
+			   const char *text, size_t count)
+{
+	unsigned long mode;
+	int ret = kstrtoul(text, 0, &mode);
+
+	if (!ret)
+		ret = x86_set_rdpmc_mode(mode);
+	return ret ?: count;
+}
+static DEVICE_ATTR_RW(rdpmc);
+
+static ssize_t cpus_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return cpumap_print_to_pagebuf(true, page, &core_of(dev)->cpus);
+}
+static DEVICE_ATTR_RO(cpus);
+
+static struct attribute *top_attrs[] = {
+	&dev_attr_rdpmc.attr,
+	&dev_attr_cpus.attr,
+	NULL,
+};
+
+/* Which CPUs is only asked of a PMU that not all of them have. */
+static umode_t top_visible(struct kobject *kobj, struct attribute *attr, int i)
+{
+	if (attr == &dev_attr_cpus.attr && x86_nr_cores == 1)
+		return 0;
+	return attr == &dev_attr_rdpmc.attr ? 0600 : attr->mode;
+}
+
+static const struct attribute_group top_group = {
+	.attrs		= top_attrs,
+	.is_visible	= top_visible,
+};
+
+const struct attribute_group *x86_attr_groups[] = {
+	&top_group,
+	&format_group,
+	&generic_group,
+	&caps_group,
+	NULL,
+};
+
+const struct attribute_group *x86_attr_update[] = {
+	&named_groups[0],
+	&named_groups[1],
+#ifdef CONFIG_CPU_SUP_INTEL
+	&intel_smi_group,
+#endif
+	NULL,
+};
+
+/**
+ * x86_sysfs_setup - prepare a PMU's files
+ * @core: the PMU, before it is registered
+ *
+ * Return: 0, -ENOMEM.
+ */
+int x86_sysfs_setup(struct x86_core *core)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(generic_events); i++)
+		generic_attrs[i] = &generic_events[i].attr.attr;
+	core->pmu.attr_groups = x86_attr_groups;
+	core->pmu.attr_update = x86_attr_update;
+	return add_named(core);
+}

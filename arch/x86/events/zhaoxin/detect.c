@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Zhaoxin and Centaur processors with architectural performance monitoring: ZX-C, ZX-D, ZX-E and
+ * later.
+ *
+ * Manual: Zhaoxin KaiXian KX-5000/KX-6000 performance monitoring events, as published with the
+ * processors' Linux support.
+ */
+#include <linux/cpufeature.h>
+#include <linux/init.h>
+
+#include "../arch.h"
+
+/* In the order of enum perf_hw_id. */
+static const u64 zxc_generic[] = {
+	0x0082, 0x00c0, 0x0515, 0x051a, 0, 0, 0x0083, 0, 0, 0
+};
+
+static const u64 zxd_generic[] = {
+	0x0082, 0x00c0, 0x0515, 0x051a, 0x0700, 0x0709, 0x0083, 0, 0, 0
+};
+
+static const u64 zxe_generic[] = {
+	0x0082, 0x00c0, 0x0515, 0x051a, 0x0028, 0x0029, 0x0083, 0, 0, 0
+};
+
+static const struct x86_model zxc_model = {
+	.name		= "zxc",
+	.manual		= "KX-5000 performance events",
+	.generic	= zxc_generic,
+};
+
+static const struct x86_model zxd_model = {
+	.name		= "zxd",
+	.manual		= "KX-5000 performance events",
+	.generic	= zxd_generic,
+};
+
+static const struct x86_model zxe_model = {
+	.name		= "zxe",
+	.manual		= "KX-6000 performance events",
+	.generic	= zxe_generic,
+};
+
+/* ZX-C is family 6, the later ones are family 7. */
+static const struct x86_model * __init pick_model(void)
+{
+	if (boot_cpu_data.x86 == 6)
+		return &zxc_model;
+	return boot_cpu_data.x86_model == 0x1b ? &zxd_model : &zxe_model;
+}
+
+/**
+ * zhaoxin_pmu_detect - fill x86_hw and x86_cores
+ *
+ * ZX-C takes an acknowledgement only while its counters are on.
+ *
+ * Return: 0, -ENODEV.
+ */
+int __init zhaoxin_pmu_detect(void)
+{
+	struct x86_arch_leaf leaf;
+
+	if (!boot_cpu_has(X86_FEATURE_ARCH_PERFMON))
+		return -ENODEV;
+	x86_arch_read_leaf(&leaf);
+	if (leaf.eax.split.version_id < 2 || !leaf.eax.split.num_counters)
+		return -ENODEV;
+
+	x86_arch_setup(&x86_cores[0], &leaf, pick_model());
+	x86_hw.ack_while_on = boot_cpu_data.x86 == 6;
+	x86_nr_cores = 1;
+	return 0;
+}
