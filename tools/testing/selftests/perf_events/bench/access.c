@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Accesses to the PMU's registers, where the emulator counts them: QEMU with the x86 PMU model and
+ * x-pmu-stats=on answers a private CPUID leaf. Whoever starts the guest says so by PMU_STATS in the
+ * environment (the kernel's command line), since other machines answer the leaf with other things.
+ */
+#include <stdlib.h>
+#include "bench.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+#define LEAF_STATS	0x4f504d55
+#define KIND_RDPMC	8	/* the kinds before it are groups of MSRs */
+
+static void read_kind(unsigned int kind, uint64_t *reads, uint64_t *writes)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	__cpuid_count(LEAF_STATS, kind, eax, ebx, ecx, edx);
+	*reads = (uint64_t)ebx << 32 | eax;
+	*writes = (uint64_t)edx << 32 | ecx;
+}
+
+bool access_counts(struct access *access)
+{
+	uint64_t reads, writes;
+	unsigned int kind;
+
+	*access = (struct access) { 0 };
+	if (!getenv("PMU_STATS"))
+		return false;
+	for (kind = 0; kind < KIND_RDPMC; kind++) {
+		read_kind(kind, &reads, &writes);
+		access->reads += reads;
+		access->writes += writes;
+	}
+	read_kind(KIND_RDPMC, &access->rdpmc, &writes);
+	return true;
+}
+#else
+bool access_counts(struct access *access)
+{
+	*access = (struct access) { 0 };
+	return false;
+}
+#endif

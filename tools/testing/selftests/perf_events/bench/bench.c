@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * perf_events benchmark: what counting and sampling cost, row by row.
+ *
+ * usage: bench [REGEX]        rows whose names match the extended regular expression, or all
+ *
+ * Prints "row NAME raw R marginal M" for each, "access NAME ..." with the accesses to PMU registers
+ * of one operation where the emulator counts them, "skip NAME REASON" where the machine has not what
+ * the row is about, "fail NAME REASON" where something went wrong, and "done" at the end. Runs as
+ * init of a guest or as any root process. Figures are nanoseconds of CLOCK_MONOTONIC, which under
+ * QEMU's -icount shift=0 are instructions.
+ */
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/utsname.h>
+#include "bench.h"
+
+#define MAX_ROUNDS 64
+
+#define PERF_DEFAULT (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD)
+#define CALLCHAIN (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN)
+#define REGS_STACK (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | \
+		    PERF_SAMPLE_STACK_USER)
+
+#define SWITCH2(n, ...) \
+	{ "switch2-" n, &work_switch2, { __VA_ARGS__ }, .floor = "switch2-none" }
+#define FORK_EXIT(n, ...) \
+	{ "fork-exit-" n, &work_fork_exit, { __VA_ARGS__ }, .floor = "fork-exit-none" }
+#define SPIN(n, ...) \
+	{ n, &work_spin, { __VA_ARGS__ }, .floor = "spin-none" }
+#define FAULT(n, type) \
+	{ "fault-sample-" n, &work_fault, { .sw = 1, .period = 1, .sample_type = (type) }, \
+	  .floor = "fault-none", .records = 1 }
+
+static const struct row rows[] = {
+	{ "getppid", &work_getppid },
+	{ "open-close-sw-task", &work_open_close, { .sw = 1 } },
+	{ "open-close-sw-cpu", &work_open_close, { .sw = 1, .cpu = true } },
+	{ "open-close-hw-task", &work_open_close, { .hw = 1 } },
+	{ "open-close-hw-cpu", &work_open_close, { .hw = 1, .cpu = true } },
+	{ "open-reject", &work_open_reject },
+	{ "read-sw", &work_read, { .sw = 1 }, .floor = "getppid" },
+	{ "ioctl-disable-enable-sw", &work_toggle, { .sw = 1 } },
+	{ "read-group8-sw", &work_read, { .sw = 8, .group = true }, .floor = "getppid" },
+	{ "read-group4-hw", &work_read, { .hw = 4, .group = true }, .floor = "getppid" },
+	{ "read-hw", &work_read, { .hw = 1 }, .floor = "getppid" },
+	{ "ioctl-disable-enable-hw", &work_toggle, { .hw = 1 } },
+	{ "switch2-none", &work_switch2 },
+	SWITCH2("sw1", .sw = 1),
+	SWITCH2("sw8", .sw = 8),
+	SWITCH2("sw32", .sw = 32),
+	SWITCH2("sw8-both", .sw = 8, .both = true),
+	SWITCH2("hw1", .hw = 1),
+	SWITCH2("hw4", .hw = 4),
+	SWITCH2("hw4-group", .hw = 4, .group = true),
+	SWITCH2("hw4-both", .hw = 4, .both = true),
+	SWITCH2("hw16-mux", .hw = 16),
+	SWITCH2("hw128-mux", .hw = 128),
+	SWITCH2("sw4hw4-both", .sw = 4, .hw = 4, .both = true),
+	{ "fork-exit-none", &work_fork_exit },
+	FORK_EXIT("inherit-sw1", .sw = 1, .inherit = true),
+	FORK_EXIT("inherit-sw8", .sw = 8, .inherit = true),
+	FORK_EXIT("inherit-sw32", .sw = 32, .inherit = true),
+	FORK_EXIT("inherit-hw4", .hw = 4, .inherit = true),
+	{ "fault-none", &work_fault },
+	FAULT("ip", PERF_SAMPLE_IP),
+	FAULT("perf-default", PERF_DEFAULT),
+	FAULT("callchain", CALLCHAIN),
+	FAULT("regs-stack1k", REGS_STACK),
+	/* 40 records for each spin of a million instructions. */
+	{ "hw-overflow-to-record", &work_overflow,
+	  { .hw = 1, .period = 25000, .sample_type = PERF_DEFAULT },
+	  .floor = "spin-none", .records = 40, .per_record = true },
+	{ "mmap-exec-none", &work_mmap_exec },
+	{ "mmap-exec-sideband", &work_mmap_exec, { .sw = 1, .sideband = true },
+	  .floor = "mmap-exec-none", .records = 1, .record_type = PERF_RECORD_MMAP2 },
+	{ "fork-exit-sideband", &work_fork_exit, { .sw = 1, .sideband = true },
+	  .floor = "fork-exit-none", .records = 1, .record_type = PERF_RECORD_FORK },
+	/* What these have more is per million instructions. */
+	{ "spin-none", &work_spin },
+	SPIN("mux-ppm-hw16", .hw = 16),
+	SPIN("mux-ppm-hw256", .hw = 256),
+	SPIN("mux-ppm-hw1024", .hw = 1024),
+	SPIN("tick-ppm-sw256", .sw = 256),
+	SWITCH2("cgroup2", .cgroups = 2),
+	SWITCH2("cgroup16", .cgroups = 16),
+	SWITCH2("cgroup128", .cgroups = 128),
+};
+
+/* Raw figures of the rows that ran, for those that have them as their floor; 0 is none. */
+static double raw_of[ARRAY_SIZE(rows)];
+
+uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* Notes why, with errno's words when there is an errno; returns false for the caller to pass on. */
+bool run_failed(struct run *run, const char *what)
+{
+	snprintf(run->reason, sizeof(run->reason), "%s%s%s", what, errno ? ": " : "",
+		 errno ? strerror(errno) : "");
+	return false;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool check_records(struct run *run, unsigned int ops)
+{
+	uint64_t want = (uint64_t)run->row->records * ops, got = ring_drain(run);
+
+	/* A period may straddle two rounds. */
+	if (!want || (got + 1 >= want && got <= want + 1))
+		return true;
+	snprintf(run->reason, sizeof(run->reason), "%llu records instead of %llu",
+		 (unsigned long long)got, (unsigned long long)want);
+	return false;
+}
+
+static bool one_round(struct run *run, double *cost)
+{
+	const struct work *work = run->row->work;
+	uint64_t start;
+
+	if (work->prepare && !work->prepare(run))
+		return false;
+	ring_drain(run);
+	start = now_ns();
+	if (!work->round(run, work->ops))
+		return false;
+	*cost = (double)(now_ns() - start) / work->ops;
+	return check_records(run, work->ops);
+}
+
+/* Mean of the middle half: a kernel thread that wakes up now and then is not in it. */
+static double middle(double *cost, unsigned int rounds)
+{
+	unsigned int skip = rounds / 4, i;
+	double sum = 0;
+
+	qsort(cost, rounds, sizeof(cost[0]), ascending);
+	for (i = skip; i < rounds - skip; i++)
+		sum += cost[i];
+	return sum / (rounds - 2 * skip);
+}
+
+/* What the rounds did to the PMU's registers, for each operation, where that is known. */
+static void show_access(const struct run *run)
+{
+	const struct work *work = run->row->work;
+	double ops = (double)work->rounds * work->ops;
+	struct access now;
+
+	if (!run->nr_fds || !access_counts(&now))
+		return;
+	printf("access %s writes %.2f reads %.2f rdpmc %.2f\n", run->row->name,
+	       (now.writes - run->before.writes) / ops, (now.reads - run->before.reads) / ops,
+	       (now.rdpmc - run->before.rdpmc) / ops);
+}
+
+/* The first round warms up: slabs, branch keys, page tables. */
+static bool all_rounds(struct run *run, double *raw)
+{
+	unsigned int rounds = run->row->work->rounds, i;
+	double cost[MAX_ROUNDS];
+
+	for (i = 0; i <= rounds; i++) {
+		if (!one_round(run, &cost[i ? i - 1 : 0]))
+			return false;
+		if (!i)
+			access_counts(&run->before);
+	}
+	show_access(run);
+	*raw = middle(cost, rounds);
+	return true;
+}
+
+static bool run_row(struct run *run, double *raw)
+{
+	const struct work *work = run->row->work;
+	bool ok = !work->setup || work->setup(run);
+
+	ok = ok && events_open(run) && all_rounds(run, raw) && events_check(run);
+	events_close(run);
+	if (work->teardown)
+		work->teardown(run);
+	return ok;
+}
+
+static const struct row *find_row(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	}
+	return NULL;
+}
+
+/* Raw cost of @row, measured when there is need; 0 with run->reason set when that fails. */
+static double raw_cost(struct run *run, const struct row *row)
+{
+	double *raw = &raw_of[row - rows];
+
+	*run = (struct run) { .row = row };
+	errno = 0;
+	if ((!*raw || row->work->drifts) && !run_row(run, raw))
+		*raw = 0;
+	return *raw;
+}
+
+static bool show_row(const struct row *row)
+{
+	static struct run run;
+	double floor = 0, raw, marginal;
+
+	if (row->floor)
+		floor = raw_cost(&run, find_row(row->floor));
+	raw = row->floor && !floor ? 0 : raw_cost(&run, row);
+	if (!raw) {
+		printf("%s %s %s\n", run.skip ? "skip" : "fail", row->name, run.reason);
+		return run.skip;
+	}
+	marginal = raw - floor;
+	if (row->per_record)
+		marginal /= row->records;
+	printf("row %s raw %.0f marginal %.0f\n", row->name, raw, marginal);
+	return true;
+}
+
+static void show_kernel(void)
+{
+	struct utsname name;
+
+	if (!uname(&name))
+		printf("kernel %s %s %s\n", name.release, name.machine, name.version);
+}
+
+int main(int argc, char **argv)
+{
+	/* The kernel puts words of its command line that it does not know before ours. */
+	const char *pattern = argc > 1 ? argv[argc - 1] : ".";
+	unsigned int failed = 0;
+	bool ok = true;
+	regex_t regex;
+	size_t i;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!guest_setup())
+		perror("bench: limits");
+	show_kernel();
+	if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB)) {
+		fprintf(stderr, "bench: bad regular expression %s\n", pattern);
+		ok = false;
+	}
+	for (i = 0; ok && i < ARRAY_SIZE(rows); i++) {
+		if (!regexec(&regex, rows[i].name, 0, NULL, 0))
+			failed += !show_row(&rows[i]);
+	}
+	printf("done\n");
+	guest_finish();
+	return !ok || failed;
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Opens, checks and closes the events of a row. The check at the end of a row is what makes a
+ * figure trustworthy: an event that never ran costs nothing.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include "bench.h"
+
+#define COUNT_FORMAT (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+/* Taken in turn; the rows that sample want page faults. */
+static const uint64_t sw_events[] = {
+	PERF_COUNT_SW_PAGE_FAULTS,
+	PERF_COUNT_SW_CONTEXT_SWITCHES,
+	PERF_COUNT_SW_CPU_MIGRATIONS,
+	PERF_COUNT_SW_PAGE_FAULTS_MIN,
+	PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+	PERF_COUNT_SW_ALIGNMENT_FAULTS,
+	PERF_COUNT_SW_EMULATION_FAULTS,
+	PERF_COUNT_SW_DUMMY,
+};
+
+static const uint64_t hw_events[] = {
+	PERF_COUNT_HW_CPU_CYCLES,
+	PERF_COUNT_HW_INSTRUCTIONS,
+};
+
+static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+			   unsigned long flags)
+{
+	return syscall(SYS_perf_event_open, attr, pid, cpu, group, flags);
+}
+
+static void attr_sampling(struct perf_event_attr *attr, const struct events *ev)
+{
+	attr->sample_period = ev->period;
+	attr->sample_type = ev->sample_type;
+	/* Never wake anybody: these rows are about making records. */
+	attr->watermark = 1;
+	attr->wakeup_watermark = RING_PAGES * 4096 - 1;
+	if (ev->sample_type & PERF_SAMPLE_REGS_USER)
+		attr->sample_regs_user = 0xff;
+	if (ev->sample_type & PERF_SAMPLE_STACK_USER)
+		attr->sample_stack_user = 1024;
+}
+
+static void attr_sideband(struct perf_event_attr *attr)
+{
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->mmap = 1;
+	attr->mmap2 = 1;
+	attr->comm = 1;
+	attr->task = 1;
+	attr->sample_id_all = 1;
+	attr->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+	attr->watermark = 1;
+	attr->wakeup_watermark = RING_PAGES * 4096 - 1;
+}
+
+static struct perf_event_attr attr_of(const struct events *ev, bool hw, unsigned int index)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = hw ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+		.read_format = COUNT_FORMAT,
+		.inherit = ev->inherit,
+	};
+
+	attr.config = hw ? hw_events[index % ARRAY_SIZE(hw_events)]
+			 : sw_events[index % ARRAY_SIZE(sw_events)];
+	if (ev->group)
+		attr.read_format |= PERF_FORMAT_GROUP;
+	if (ev->sideband)
+		attr_sideband(&attr);
+	if (ev->period) {
+		attr_sampling(&attr, ev);
+		/* The spin of the overflow row is then as long as its samples say. */
+		attr.exclude_kernel = hw;
+	}
+	return attr;
+}
+
+static bool open_failed(struct run *run, bool hw)
+{
+	if (hw && (errno == ENOENT || errno == EOPNOTSUPP)) {
+		run->skip = true;
+		snprintf(run->reason, sizeof(run->reason), "no hardware PMU: %s", strerror(errno));
+		return false;
+	}
+	return run_failed(run, "perf_event_open");
+}
+
+static bool open_at(struct run *run, bool hw, unsigned int index, pid_t pid, int group,
+		    unsigned long flags)
+{
+	const struct events *ev = &run->row->events;
+	struct perf_event_attr attr = attr_of(ev, hw, index);
+	int cpu = (ev->cpu || flags & PERF_FLAG_PID_CGROUP) ? 0 : -1;
+	int fd = perf_event_open(&attr, ev->cpu ? -1 : pid, cpu, group, flags);
+
+	if (fd < 0)
+		return open_failed(run, hw);
+	if (run->nr_fds == MAX_FDS) {
+		close(fd);
+		errno = EMFILE;
+		return run_failed(run, "too many events");
+	}
+	run->fd[run->nr_fds++] = fd;
+	return true;
+}
+
+static bool open_target(struct run *run, pid_t pid)
+{
+	const struct events *ev = &run->row->events;
+	int first = run->nr_fds;
+	unsigned int i;
+
+	for (i = 0; i < ev->sw + ev->hw; i++) {
+		int group = ev->group && i ? run->fd[first] : -1;
+		bool hw = i >= ev->sw;
+
+		if (!open_at(run, hw, hw ? i - ev->sw : i, pid, group, 0))
+			return false;
+	}
+	return true;
+}
+
+static bool open_cgroups(struct run *run)
+{
+	unsigned int i;
+
+	for (i = 0; i < run->row->events.cgroups; i++) {
+		int dir = guest_cgroup(i);
+		bool ok;
+
+		if (dir < 0)
+			return run_failed(run, "cgroup");
+		ok = open_at(run, true, 0, dir, -1, PERF_FLAG_PID_CGROUP);
+		close(dir);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+static bool map_ring(struct run *run)
+{
+	void *ring = mmap(NULL, (RING_PAGES + 1) * sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+			  MAP_SHARED, run->fd[0], 0);
+
+	if (ring == MAP_FAILED)
+		return run_failed(run, "mmap of the ring buffer");
+	run->ring = ring;
+	return true;
+}
+
+/* All events of the row. */
+bool events_open(struct run *run)
+{
+	const struct events *ev = &run->row->events;
+
+	if (run->row->work->opens)
+		return true;
+	if (!open_target(run, 0))
+		return false;
+	if (ev->both && !open_target(run, run->peer))
+		return false;
+	if (ev->cgroups && !open_cgroups(run))
+		return false;
+	return !run->row->records || map_ring(run);
+}
+
+/* One event of the row, for the rows that are about opening. */
+bool events_open_one(struct run *run, int *fd)
+{
+	const struct events *ev = &run->row->events;
+	struct perf_event_attr attr = attr_of(ev, ev->hw, 0);
+
+	*fd = perf_event_open(&attr, ev->cpu ? -1 : 0, ev->cpu ? 0 : -1, -1, 0);
+	return *fd >= 0 || open_failed(run, ev->hw);
+}
+
+static bool check_event(struct run *run, int fd, bool *ran)
+{
+	uint64_t value[3 + MAX_FDS];
+	bool group = run->row->events.group;
+	ssize_t got = read(fd, value, sizeof(value));
+	uint64_t enabled, running;
+
+	if (got < (ssize_t)(3 * sizeof(value[0])))
+		return run_failed(run, "read of an event");
+	/* A group's read begins with the number of its members. */
+	enabled = value[1];
+	running = value[2];
+	if (!enabled || running > enabled) {
+		errno = 0;
+		return run_failed(run, group ? "times of a group" : "times of an event");
+	}
+	*ran |= running > 0;
+	return true;
+}
+
+/* Did the events see the work? Each was enabled, and at least one of them was on a counter. */
+bool events_check(struct run *run)
+{
+	const struct events *ev = &run->row->events;
+	bool ran = false;
+	int i;
+
+	for (i = 0; i < run->nr_fds; i++) {
+		/* Of the cgroups, only the first two have a task. */
+		if (ev->cgroups && i >= 2)
+			break;
+		if (ev->group && i % (ev->sw + ev->hw))
+			continue;
+		if (!check_event(run, run->fd[i], &ran))
+			return false;
+	}
+	errno = 0;
+	return !run->nr_fds || ran || run_failed(run, "no event ever ran");
+}
+
+void events_close(struct run *run)
+{
+	if (run->ring)
+		munmap(run->ring, (RING_PAGES + 1) * sysconf(_SC_PAGESIZE));
+	run->ring = NULL;
+	while (run->nr_fds)
+		close(run->fd[--run->nr_fds]);
+}
+
+static uint64_t ring_walk(struct run *run, uint32_t type)
+{
+	size_t page = sysconf(_SC_PAGESIZE), size = RING_PAGES * page;
+	const char *data = (const char *)run->ring + page;
+	uint64_t head = __atomic_load_n(&run->ring->data_head, __ATOMIC_ACQUIRE);
+	uint64_t at = run->ring->data_tail, found = 0;
+
+	while (at < head) {
+		const struct perf_event_header *record = (const void *)(data + at % size);
+
+		if (!record->size)
+			break;
+		found += record->type == type;
+		at += record->size;
+	}
+	return found;
+}
+
+/* Empties the ring buffer; returns how many records of the kind that the row asks for it held. */
+uint64_t ring_drain(struct run *run)
+{
+	uint32_t type = run->row->record_type;
+	uint64_t found;
+
+	if (!run->ring)
+		return 0;
+	found = ring_walk(run, type ? type : PERF_RECORD_SAMPLE);
+	__atomic_store_n(&run->ring->data_tail, run->ring->data_head, __ATOMIC_RELEASE);
+	return found;
+}

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events of cgroups: they count the tasks of a cgroup and of those below it, on one CPU, also while
+ * tasks move between cgroups and cgroups come and go.
+ */
+#include "workload.h"
+
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#define MS	1000000ull
+#define PAGES	50
+
+static const char *root;
+
+/* The perf_event controller is there once some controller was asked for. */
+static void need_cgroups(void)
+{
+	char path[128];
+
+	if (!access("/cgroup/cgroup.procs", F_OK))
+		root = "/cgroup";
+	else if (!access("/sys/fs/cgroup/cgroup.procs", F_OK))
+		root = "/sys/fs/cgroup";
+	else
+		skip_case("no cgroup2");
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", root);
+	if (write_line(path, "+pids"))
+		skip_case("cgroup.subtree_control");
+}
+
+static const char *path_of(const char *name, const char *file)
+{
+	static char path[4][192];
+	static int next;
+
+	next = (next + 1) % 4;
+	snprintf(path[next], sizeof(path[next]), "%s/perf-%s%s%s", root, name, *file ? "/" : "",
+		 file);
+	return path[next];
+}
+
+static int make_cgroup(const char *name)
+{
+	if (mkdir(path_of(name, ""), 0755) && errno != EEXIST)
+		fail_case(name);
+	return MUST(open(path_of(name, ""), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+static void remove_cgroup(const char *name)
+{
+	for (int i = 0; rmdir(path_of(name, "")) && i < 200; i++)
+		sleep_ms(5);
+}
+
+static void move_to(pid_t pid, const char *name)
+{
+	char line[16];
+
+	snprintf(line, sizeof(line), "%d", pid);
+	MUST(write_line(path_of(name, "cgroup.procs"), line));
+}
+
+static void move_to_root(pid_t pid)
+{
+	char path[128], line[16];
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", root);
+	snprintf(line, sizeof(line), "%d", pid);
+	MUST(write_line(path, line));
+}
+
+static int open_in(struct perf_event_attr *attr, int cgroup, int cpu, int group)
+{
+	return MUST(perf_open(attr, cgroup, cpu, group, PERF_FLAG_PID_CGROUP));
+}
+
+static int open_soft(uint64_t config, int cgroup, int cpu)
+{
+	struct perf_event_attr attr = sw_attr(config);
+
+	attr.read_format = FORMAT_TIMES;
+	return open_in(&attr, cgroup, cpu, -1);
+}
+
+static void fault(unsigned int nr)
+{
+	char *p = mmap(NULL, nr * 4096ul, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+
+	madvise(p, nr * 4096ul, MADV_NOHUGEPAGE);
+	for (unsigned int i = 0; i < nr; i++)
+		*(volatile char *)(p + i * 4096ul) = 1;
+	munmap(p, nr * 4096ul);
+}
+
+/* A child on CPU 0 that faults once for each byte it is sent, and says when it has. */
+struct worker {
+	pid_t		pid;
+	struct gate	go, done;
+};
+
+static struct worker worker_new(int cpu)
+{
+	struct worker w = { .go = gate_new(), .done = gate_new() };
+
+	w.pid = fork_child();
+	if (!w.pid) {
+		pin_to_cpu(cpu);
+		for (;;) {
+			gate_wait(&w.go);
+			fault(PAGES);
+			gate_open(&w.done);
+		}
+	}
+	/* Everything that it needs is there after one round. */
+	gate_open(&w.go);
+	gate_wait(&w.done);
+	return w;
+}
+
+static void work(struct worker *w)
+{
+	gate_open(&w->go);
+	gate_wait(&w->done);
+}
+
+/* The faults of so many rounds: of a process that lives, few others come. */
+static bool rounds(const char *what, int fd, unsigned int nr)
+{
+	uint64_t value = read_timed(fd).value;
+
+	return between(what, value, nr * PAGES, nr * PAGES + nr * 2);
+}
+
+static bool members_only(void)
+{
+	struct worker in, out;
+	int dir, fd;
+	bool good;
+
+	need_cgroups();
+	dir = make_cgroup("a");
+	in = worker_new(0);
+	out = worker_new(0);
+	move_to(in.pid, "a");
+	fd = open_soft(PERF_COUNT_SW_PAGE_FAULTS, dir, 0);
+	for (int i = 0; i < 20; i++) {
+		work(&in);
+		work(&out);
+	}
+	good = rounds("the member's", fd, 20);
+	end_child(in.pid);
+	end_child(out.pid);
+	close(fd);
+	remove_cgroup("a");
+	return good;
+}
+
+/* What is below counts above, too. */
+static bool hierarchy(void)
+{
+	int a, ab, fd_a, fd_ab, fd_root, top;
+	struct worker upper, lower;
+	bool good;
+
+	need_cgroups();
+	top = MUST(open(root, O_RDONLY | O_DIRECTORY));
+	a = make_cgroup("a");
+	MUST(write_line(path_of("a", "cgroup.subtree_control"), "+pids"));
+	ab = make_cgroup("a/b");
+	upper = worker_new(0);
+	lower = worker_new(0);
+	move_to(lower.pid, "a/b");
+	fd_a = open_soft(PERF_COUNT_SW_PAGE_FAULTS, a, 0);
+	fd_ab = open_soft(PERF_COUNT_SW_PAGE_FAULTS, ab, 0);
+	fd_root = open_soft(PERF_COUNT_SW_PAGE_FAULTS, top, 0);
+	for (int i = 0; i < 10; i++) {
+		work(&lower);
+		work(&upper);
+	}
+	good = rounds("the lower cgroup's", fd_ab, 10) & rounds("the upper one's", fd_a, 10) &
+	       between("the root's", read_timed(fd_root).value, 20 * PAGES, 30 * PAGES);
+	end_child(upper.pid);
+	end_child(lower.pid);
+	close(fd_ab);
+	close(fd_a);
+	remove_cgroup("a/b");
+	remove_cgroup("a");
+	return good;
+}
+
+/* A task that moves is counted where it is. */
+static bool task_moves(void)
+{
+	struct worker w;
+	int a, b, fd_a, fd_b;
+	bool good;
+
+	need_cgroups();
+	a = make_cgroup("a");
+	b = make_cgroup("b");
+	w = worker_new(0);
+	fd_a = open_soft(PERF_COUNT_SW_PAGE_FAULTS, a, 0);
+	fd_b = open_soft(PERF_COUNT_SW_PAGE_FAULTS, b, 0);
+	for (int i = 0; i < 20; i++) {
+		move_to(w.pid, i & 1 ? "b" : "a");
+		work(&w);
+		if (i % 4 == 3) {
+			move_to_root(w.pid);
+			work(&w);
+		}
+	}
+	good = rounds("in the first", fd_a, 10) & rounds("in the second", fd_b, 10);
+	end_child(w.pid);
+	close(fd_a);
+	close(fd_b);
+	remove_cgroup("a");
+	remove_cgroup("b");
+	return good;
+}
+
+/* It is moved while it runs, by another task: time and count follow at once. */
+static bool running_task_moves(void)
+{
+	int a, b, fd_a, fd_b;
+	struct timed ta, tb;
+	pid_t pid;
+	bool good;
+
+	need_cgroups();
+	need_cpus(2);
+	a = make_cgroup("a");
+	b = make_cgroup("b");
+	pin_to_cpu(0);
+	pid = fork_child();
+	if (!pid) {
+		pin_to_cpu(1);
+		for (;;)
+			run_loop(10000);
+	}
+	sleep_ms(20);
+	fd_a = open_soft(PERF_COUNT_SW_CPU_CLOCK, a, 1);
+	fd_b = open_soft(PERF_COUNT_SW_CPU_CLOCK, b, 1);
+	move_to(pid, "a");
+	sleep_ms(200);
+	move_to(pid, "b");
+	sleep_ms(200);
+	move_to_root(pid);
+	sleep_ms(100);
+	ta = read_timed(fd_a);
+	tb = read_timed(fd_b);
+	end_child(pid);
+	good = between("clock of the first", ta.value, 150 * MS, 10000 * MS) &
+	       between("clock of the second", tb.value, 150 * MS, 10000 * MS) &
+	       near("time running", ta.running, ta.value, ta.value / 5) &
+	       same("moved away: stands still", read_timed(fd_b).value, tb.value);
+	close(fd_a);
+	close(fd_b);
+	remove_cgroup("a");
+	remove_cgroup("b");
+	return good;
+}
+
+/* cgroup-switches: one for each switch of the CPU between two cgroups. */
+static bool cgroup_switches(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CGROUP_SWITCHES);
+	struct worker in, too;
+	uint64_t before, after;
+	bool good;
+	int dir, cpu;
+
+	need_cgroups();
+	dir = make_cgroup("a");
+	pin_to_cpu(0);
+	in = worker_new(0);
+	too = worker_new(0);
+	move_to(in.pid, "a");
+	cpu = MUST(perf_open(&attr, -1, 0, -1, 0));
+	/* Between me in the root and the worker in its cgroup: there and back. */
+	before = perf_count(cpu);
+	for (int i = 0; i < 100; i++)
+		work(&in);
+	after = perf_count(cpu);
+	good = between("there and back", after - before, 200, 240);
+	/* Within the root: none. */
+	before = perf_count(cpu);
+	for (int i = 0; i < 100; i++)
+		work(&too);
+	after = perf_count(cpu);
+	good &= between("within a cgroup", after - before, 0, 20);
+	end_child(in.pid);
+	end_child(too.pid);
+	close(dir);
+	remove_cgroup("a");
+	return good;
+}
+
+/* A cgroup that is removed leaves its events standing still, and readable. */
+static bool cgroup_goes(void)
+{
+	struct timed before, after;
+	struct worker w;
+	int dir, fd;
+	bool good;
+
+	need_cgroups();
+	dir = make_cgroup("a");
+	w = worker_new(0);
+	move_to(w.pid, "a");
+	fd = open_soft(PERF_COUNT_SW_PAGE_FAULTS, dir, 0);
+	work(&w);
+	move_to_root(w.pid);
+	close(dir);
+	remove_cgroup("a");
+	before = read_timed(fd);
+	work(&w);
+	after = read_timed(fd);
+	good = between("before", before.value, PAGES, PAGES + 5) &
+	       same("after", after.value, before.value) &
+	       same("removed", access(path_of("a", ""), F_OK), -1);
+	close(fd);
+	end_child(w.pid);
+	return good;
+}
+
+/* Hardware, exact: a loop in the cgroup counts, one outside does not. */
+static bool hardware(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	pid_t pid[2];
+	int dir, fd;
+	bool good = true;
+
+	need_instructions();
+	need_cgroups();
+	dir = make_cgroup("a");
+	attr.disabled = 0;
+	pin_to_cpu(0);
+	fd = open_in(&attr, dir, 0, -1);
+	for (int i = 0; i < 2; i++) {
+		pid[i] = fork_child();
+		if (!pid[i]) {
+			raise(SIGSTOP);
+			run_loop(20000000);
+			_exit(0);
+		}
+		waitpid(pid[i], NULL, WUNTRACED);
+	}
+	move_to(pid[0], "a");
+	kill(pid[0], SIGCONT);
+	kill(pid[1], SIGCONT);
+	good &= child_was_good(pid[0]) & child_was_good(pid[1]);
+	good &= near_permille("the member's loop", perf_count(fd), LOOP_INSNS(20000000), 2);
+	close(fd);
+	remove_cgroup("a");
+	return good;
+}
+
+/* Events of a cgroup, of its CPU and of its task share the counters and agree. */
+static bool hardware_of_all_kinds(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	int dir, inner, fd[4];
+	bool good = true;
+	pid_t pid;
+
+	need_instructions();
+	need_cgroups();
+	dir = make_cgroup("a");
+	MUST(write_line(path_of("a", "cgroup.subtree_control"), "+pids"));
+	inner = make_cgroup("a/b");
+	attr.disabled = 0;
+	pin_to_cpu(0);
+	pid = fork_child();
+	if (!pid) {
+		raise(SIGSTOP);
+		for (int i = 0; i < 100; i++) {
+			run_loop(200000);
+			usleep(100);
+		}
+		_exit(0);
+	}
+	waitpid(pid, NULL, WUNTRACED);
+	move_to(pid, "a/b");
+	fd[0] = open_in(&attr, dir, 0, -1);
+	fd[1] = open_in(&attr, inner, 0, -1);
+	fd[2] = MUST(perf_open(&attr, -1, 0, -1, 0));
+	fd[3] = MUST(perf_open(&attr, pid, -1, -1, 0));
+	kill(pid, SIGCONT);
+	good &= child_was_good(pid);
+	for (int i = 0; i < 4; i++)
+		good &= near_permille("one of four", perf_count(fd[i]), 100 * LOOP_INSNS(200000),
+				      5);
+	for (int i = 0; i < 4; i++)
+		close(fd[i]);
+	remove_cgroup("a/b");
+	remove_cgroup("a");
+	return good;
+}
+
+/* Many cgroups with hardware events of their own, more than there are counters: no turns needed. */
+static bool many_cgroups(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	char name[8];
+	bool good = true;
+	pid_t pid[16];
+	int fd[16];
+
+	need_instructions();
+	need_cgroups();
+	attr.disabled = 0;
+	attr.read_format = FORMAT_TIMES;
+	pin_to_cpu(0);
+	for (int i = 0; i < 16; i++) {
+		int dir;
+
+		snprintf(name, sizeof(name), "m%d", i);
+		dir = make_cgroup(name);
+		fd[i] = open_in(&attr, dir, 0, -1);
+		close(dir);
+		pid[i] = fork_child();
+		if (!pid[i]) {
+			raise(SIGSTOP);
+			run_loop((i + 1) * 500000);
+			_exit(0);
+		}
+		waitpid(pid[i], NULL, WUNTRACED);
+		move_to(pid[i], name);
+	}
+	for (int i = 0; i < 16; i++)
+		kill(pid[i], SIGCONT);
+	for (int i = 0; i < 16; i++)
+		good &= child_was_good(pid[i]);
+	for (int i = 0; i < 16; i++) {
+		struct timed t = read_timed(fd[i]);
+
+		good &= near("a cgroup's loop", t.value, LOOP_INSNS((i + 1) * 500000), 5000);
+		good &= same("running", t.running, t.enabled);
+		close(fd[i]);
+		snprintf(name, sizeof(name), "m%d", i);
+		remove_cgroup(name);
+	}
+	return good;
+}
+
+/* A group of software and hardware in a cgroup reads as one. */
+static bool groups(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CPU_CLOCK);
+	struct worker w;
+	struct reading r;
+	bool good = true;
+	int dir, leader, other;
+
+	need_cgroups();
+	dir = make_cgroup("a");
+	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
+	w = worker_new(0);
+	move_to(w.pid, "a");
+	leader = open_in(&attr, dir, 0, -1);
+	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
+	open_in(&attr, dir, 0, leader);
+	for (int i = 0; i < 10; i++)
+		work(&w);
+	good &= read_format(leader, attr.read_format, &r) && same("members", r.nr, 2) &&
+		near("clock", r.member[0].value, r.running, r.running / 10 + MS) &&
+		between("faults", r.member[1].value, 10 * PAGES, 10 * PAGES + 20);
+	other = perf_open(&attr, -1, 0, leader, 0);
+	if (says_why())
+		good &= refused("a CPU's event in a cgroup's group", other, EINVAL, "group");
+	close(other);
+	end_child(w.pid);
+	close(leader);
+	remove_cgroup("a");
+	return good;
+}
+
+/* A fork stays in its parent's cgroup; the exit of a member takes nothing away. */
+static bool members_fork_and_exit(void)
+{
+	pid_t pid;
+	int dir, fd;
+	bool good;
+
+	need_cgroups();
+	dir = make_cgroup("a");
+	fd = open_soft(PERF_COUNT_SW_PAGE_FAULTS, dir, 0);
+	pid = fork_child();
+	if (!pid) {
+		pin_to_cpu(0);
+		move_to(getpid(), "a");
+		for (int i = 0; i < 20; i++) {
+			pid = fork_child();
+			if (!pid) {
+				fault(PAGES);
+				_exit(0);
+			}
+			waitpid(pid, NULL, 0);
+		}
+		_exit(0);
+	}
+	good = child_was_good(pid) &
+	       between("faults", read_timed(fd).value, 20 * PAGES, 20 * PAGES + 20 * 60);
+	close(fd);
+	remove_cgroup("a");
+	return good;
+}
+
+static const struct test tests[] = {
+	{ "members are counted, others not", members_only },
+	{ "cgroups below are counted, too", hierarchy },
+	{ "a task moves between cgroups", task_moves },
+	{ "a task moves while it runs", running_task_moves },
+	{ "cgroup-switches", cgroup_switches },
+	{ "a cgroup is removed", cgroup_goes },
+	{ "members fork and exit", members_fork_and_exit },
+	{ "a group of events", groups },
+	{ "hardware: a member's loop within 0.2 %", hardware },
+	{ "hardware: events of cgroups, CPU and task", hardware_of_all_kinds },
+	{ "hardware: more cgroups than counters", many_cgroups },
+};
+
+TESTS_MAIN(tests)

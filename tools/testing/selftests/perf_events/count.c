@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counts are exact: a loop of known length counts its instructions, however often its task is
+ * interrupted, preempted, or read; user and kernel add up; members of a group saw the same.
+ *
+ * With instructions as the machine's clock; on arm64 on one CPU, because the emulator's counters see
+ * the instructions of all.
+ */
+#include "workload.h"
+
+#include <sched.h>
+
+#define SLACK		10	/* instructions around the loop between two system calls */
+
+static const char *say_loop(unsigned long n)
+{
+	static char text[64];
+
+	snprintf(text, sizeof(text), "instructions of a loop of %lu rounds", n);
+	return text;
+}
+
+static bool counts_loop(uint64_t event)
+{
+	struct perf_event_attr attr = hw_attr(event, "u");
+	bool good = true;
+	int fd;
+
+	need_instructions();
+	fd = open_self(&attr, -1);
+	for (unsigned long n = 1000; n <= 10000000; n *= 10) {
+		MUST(ioctl(fd, PERF_EVENT_IOC_RESET, 0));
+		count_loop(fd, n, 0);
+		good &= near(say_loop(n), perf_count(fd), LOOP_INSNS(n), SLACK);
+	}
+	return good;
+}
+
+static bool loop_counts_its_instructions(void)
+{
+	return counts_loop(PERF_COUNT_HW_INSTRUCTIONS);
+}
+
+/* With instructions as the clock an instruction takes one cycle; other CPUs' turns take some, too. */
+static bool loop_counts_its_cycles(void)
+{
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		skip_case("cycles pass while other CPUs have their turns");
+	return counts_loop(PERF_COUNT_HW_CPU_CYCLES);
+}
+
+/* Reading must not disturb: neither the count nor its time. */
+static bool reading_does_not_disturb(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	uint64_t value, last = 0, rounds = 1000;
+	bool good = true;
+	int fd;
+
+	need_instructions();
+	fd = open_self(&attr, -1);
+	raw_syscall(__NR_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (uint64_t i = 0; i < rounds; i++) {
+		run_loop(5000);
+		raw_syscall(__NR_read, fd, (long)&value, sizeof(value));
+		good &= value - last >= LOOP_INSNS(5000) || !i;
+		last = value;
+	}
+	raw_syscall(__NR_ioctl, fd, PERF_EVENT_IOC_DISABLE, 0);
+	good &= near("all rounds", perf_count(fd), rounds * LOOP_INSNS(5000), rounds * 20);
+	return good & near("the last reading", last, perf_count(fd), 100);
+}
+
+/* Rounds of a known loop and a system call. The count of one run is that of any other. */
+static uint64_t count_rounds(int fd, unsigned int rounds, long nr)
+{
+	MUST(ioctl(fd, PERF_EVENT_IOC_RESET, 0));
+	raw_syscall(__NR_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (unsigned int i = 0; i < rounds; i++) {
+		run_loop(2000);
+		raw_syscall(nr, 0, 0, 0);
+	}
+	raw_syscall(__NR_ioctl, fd, PERF_EVENT_IOC_DISABLE, 0);
+	return perf_count(fd);
+}
+
+static bool user_and_kernel_are_both(void)
+{
+	bool good = true;
+	struct perf_event_attr attr[] = {
+		hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "uk"),
+		hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u"),
+		hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "k"),
+	};
+	uint64_t format = PERF_FORMAT_GROUP;
+	struct reading r;
+	int leader;
+
+	need_instructions();
+	for (unsigned int i = 0; i < ARRAY_SIZE(attr); i++) {
+		attr[i].read_format = format;
+		attr[i].disabled = !i;
+	}
+	leader = open_self(&attr[0], -1);
+	open_self(&attr[1], leader);
+	open_self(&attr[2], leader);
+	for (unsigned int times = 1; times <= 10000; times *= 10) {
+		uint64_t sum;
+
+		MUST(ioctl(leader, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP));
+		raw_syscall(__NR_ioctl, leader, PERF_EVENT_IOC_ENABLE, 0);
+		for (unsigned int i = 0; i < times; i++) {
+			run_loop(100);
+			short_syscall();
+		}
+		raw_syscall(__NR_ioctl, leader, PERF_EVENT_IOC_DISABLE, 0);
+		if (!read_format(leader, format, &r))
+			return false;
+		sum = r.member[1].value + r.member[2].value;
+		ktap_note("%u system calls: user %llu, kernel %llu, both %llu", times,
+			  (unsigned long long)r.member[1].value,
+			  (unsigned long long)r.member[2].value,
+			  (unsigned long long)r.member[0].value);
+		/* Counters of a group start and stop one after the other, in the kernel, at each switch. */
+		if (!near("user + kernel", sum, r.member[0].value, 1000) ||
+		    !between("user", r.member[1].value, times * (LOOP_INSNS(100) + 1),
+			     times * (LOOP_INSNS(100) + 20) + 20))
+			good = false;
+	}
+	return good;
+}
+
+static bool members_saw_the_same(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct reading r;
+	bool good = true;
+	int leader;
+
+	need_instructions();
+	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
+	leader = open_self(&attr, -1);
+	attr.disabled = 0;
+	for (int i = 1; i < 4; i++)
+		open_self(&attr, leader);
+	count_loop(leader, 1000000, 0);
+	if (!read_format(leader, attr.read_format, &r) || !same("members", r.nr, 4))
+		return false;
+	for (uint64_t i = 0; i < r.nr; i++)
+		good &= near("member", r.member[i].value, LOOP_INSNS(1000000), SLACK);
+	for (uint64_t i = 1; i < r.nr; i++)
+		good &= same("another member", r.member[i].value, r.member[0].value);
+	return good & same("time running", r.running, r.enabled);
+}
+
+/* Several events that are not a group: each counts the loop. */
+static bool events_count_beside_each_other(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	bool good = true;
+	unsigned int nr;
+	int fd[6];
+
+	need_instructions();
+	nr = capacity(PERF_COUNT_HW_INSTRUCTIONS);
+	if (nr > ARRAY_SIZE(fd))
+		nr = ARRAY_SIZE(fd);
+	attr.disabled = 0;
+	for (unsigned int i = 0; i < nr; i++)
+		fd[i] = open_self(&attr, -1);
+	run_loop(10000000);
+	for (unsigned int i = 0; i < nr; i++)
+		good &= near("one of several", perf_count(fd[i]), LOOP_INSNS(10000000), 10000);
+	return good;
+}
+
+/* Two tasks on one CPU, each with its own event, give way to one another all the time. */
+static bool switching_loses_nothing(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	unsigned int rounds = 2000;
+	uint64_t alone, shared;
+	struct gate go;
+	pid_t pid;
+	int fd;
+
+	need_instructions();
+	pin_to_cpu(0);
+	go = gate_new();
+	fd = open_self(&attr, -1);
+	alone = count_rounds(fd, rounds, __NR_sched_yield);
+	pid = fork_child();
+	if (!pid) {
+		int own = open_self(&attr, -1);
+
+		gate_wait(&go);
+		_exit(!near("the other task", count_rounds(own, rounds, __NR_sched_yield), alone,
+			    SLACK));
+	}
+	gate_open(&go);
+	shared = count_rounds(fd, rounds, __NR_sched_yield);
+	return child_was_good(pid) &
+	       near("alone", alone, rounds * LOOP_INSNS(2000), rounds * 12) &
+	       near("with another task", shared, alone, SLACK);
+}
+
+/* A task with events and one without: the one without is not counted. */
+static bool others_are_not_counted(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	uint64_t alone, shared;
+	pid_t pid;
+	int fd;
+
+	need_instructions();
+	pin_to_cpu(0);
+	fd = open_self(&attr, -1);
+	alone = count_rounds(fd, 500, __NR_sched_yield);
+	pid = fork_child();
+	if (!pid)
+		for (;;)
+			short_syscall();
+	shared = count_rounds(fd, 500, __NR_sched_yield);
+	end_child(pid);
+	return near("beside a task without events", shared, alone, SLACK);
+}
+
+/* An event of the CPU counts whoever runs there. */
+static bool cpu_event_counts_all_tasks(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	pid_t pid[4];
+	bool good = true;
+	int fd;
+
+	need_instructions();
+	pin_to_cpu(0);
+	fd = MUST(perf_open(&attr, -1, 0, -1, 0));
+	enable(fd);
+	for (unsigned int i = 0; i < ARRAY_SIZE(pid); i++) {
+		pid[i] = fork_child();
+		if (!pid[i]) {
+			run_loop(20000000);
+			_exit(0);
+		}
+	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(pid); i++)
+		good &= child_was_good(pid[i]);
+	disable(fd);
+	return good & near_permille("four tasks", perf_count(fd), 4 * LOOP_INSNS(20000000), 2);
+}
+
+/* Events of the CPU and of the task at once: both see the loop. */
+static bool cpu_and_task_events_agree(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	int cpu, task;
+
+	need_instructions();
+	pin_to_cpu(0);
+	cpu = MUST(perf_open(&attr, -1, 0, -1, 0));
+	task = open_self(&attr, -1);
+	enable(cpu);
+	count_loop(task, 10000000, 0);
+	disable(cpu);
+	return near("task", perf_count(task), LOOP_INSNS(10000000), SLACK) &
+	       near("CPU", perf_count(cpu), LOOP_INSNS(10000000), 2000);
+}
+
+/* Enabled and disabled in short turns: nothing between the turns is counted, nothing in them lost. */
+static bool short_turns_add_up(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	int fd;
+
+	need_instructions();
+	fd = open_self(&attr, -1);
+	for (int i = 0; i < 1000; i++) {
+		count_loop(fd, 500, 0);
+		run_loop(500);
+	}
+	return near("in turns", perf_count(fd), 1000 * LOOP_INSNS(500), 1000 * SLACK);
+}
+
+/* A count does not wrap where the counter does, at 2^32: cheap only where the loop need not run. */
+static bool count_passes_32_bits(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	unsigned long n = 2200000000ul;
+	int fd;
+
+	need_instructions();
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		skip_case("shown with one CPU");
+	fd = open_self(&attr, -1);
+	count_loop(fd, n, 0);
+	return near(say_loop(n), perf_count(fd), LOOP_INSNS(n), SLACK);
+}
+
+static const struct test tests[] = {
+	{ "a loop counts its instructions, +- 10", loop_counts_its_instructions },
+	{ "a loop counts its cycles, +- 10", loop_counts_its_cycles },
+	{ "reading does not disturb a count", reading_does_not_disturb },
+	{ "user and kernel add up to both", user_and_kernel_are_both },
+	{ "members of a group saw the same instructions", members_saw_the_same },
+	{ "events beside each other count the same", events_count_beside_each_other },
+	{ "enabled in 1000 short turns, the turns are counted", short_turns_add_up },
+	{ "2000 switches between tasks with events lose nothing", switching_loses_nothing },
+	{ "tasks without events are not counted", others_are_not_counted },
+	{ "an event of a CPU counts all its tasks", cpu_event_counts_all_tasks },
+	{ "events of task and CPU see the same", cpu_and_task_events_agree },
+	{ "a count passes 2^32", count_passes_32_bits },
+};
+
+TESTS_MAIN(tests)

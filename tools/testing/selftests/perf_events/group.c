@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Groups and what read(2) says of them: every format, short buffers, pinned and exclusive groups,
+ * groups of software events around hardware ones, members that come and go.
+ */
+#include "workload.h"
+
+#include <sys/resource.h>
+
+/* A software event that counts nothing by itself, and one that counts this task's time. */
+#define DUMMY	PERF_COUNT_SW_DUMMY
+#define CLOCK	PERF_COUNT_SW_TASK_CLOCK
+
+static struct perf_event_attr sw_format(uint64_t config, uint64_t format)
+{
+	struct perf_event_attr attr = sw_attr(config);
+
+	attr.read_format = format;
+	return attr;
+}
+
+static uint64_t id_of(int fd)
+{
+	uint64_t id = 0;
+
+	MUST(ioctl(fd, PERF_EVENT_IOC_ID, &id));
+	return id;
+}
+
+static unsigned int words_of(uint64_t format, unsigned int nr)
+{
+	unsigned int words = 0;
+
+	words += !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED);
+	words += !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+	words += !!(format & PERF_FORMAT_GROUP);
+	return words + nr * (1 + !!(format & PERF_FORMAT_ID) + !!(format & PERF_FORMAT_LOST));
+}
+
+/* One of the 32 formats, of a group of three. */
+static bool format_is_right(uint64_t format)
+{
+	uint64_t room[64], elapsed = now_ns();
+	struct perf_event_attr attr = sw_format(CLOCK, format);
+	bool grouped = format & PERF_FORMAT_GROUP;
+	unsigned int nr = grouped ? 3 : 1;
+	size_t size = words_of(format, nr) * 8;
+	struct reading r;
+	bool good = true;
+	int fd[3];
+
+	fd[0] = open_self(&attr, -1);
+	for (int i = 1; i < 3; i++)
+		fd[i] = open_self(&attr, fd[0]);
+	spin_ms(2);
+	if (!read_format(fd[0], format, &r))
+		return false;
+	elapsed = now_ns() - elapsed;
+
+	good &= same("members", r.nr, nr);
+	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		good &= between("enabled", r.enabled, 1900000, elapsed);
+	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		good &= between("running", r.running, 1900000, elapsed);
+	for (unsigned int i = 0; i < nr; i++) {
+		good &= between("value", r.member[i].value, 1900000, elapsed);
+		if (format & PERF_FORMAT_ID)
+			good &= same("id", r.member[i].id, id_of(fd[i]));
+		good &= same("lost", r.member[i].lost, 0);
+	}
+	good &= refused("a byte less", read(fd[0], room, size - 1), ENOSPC, "read");
+	good &= refused("no room", read(fd[0], room, 0), ENOSPC, "read");
+	good &= same("all the room", read(fd[0], room, sizeof(room)), size);
+	good &= same("just enough", read(fd[0], room, size), size);
+	for (int i = 2; i >= 0; i--)
+		close(fd[i]);
+	if (!good)
+		ktap_note("in format %#llx", (unsigned long long)format);
+	return good;
+}
+
+static bool every_format(void)
+{
+	bool good = true;
+
+	for (uint64_t format = 0; format < PERF_FORMAT_MAX; format++)
+		good &= format_is_right(format);
+	return good;
+}
+
+/* A sibling whose format has GROUP answers for its group. */
+static bool sibling_reads_group(void)
+{
+	struct perf_event_attr attr = sw_format(DUMMY, PERF_FORMAT_GROUP | PERF_FORMAT_ID);
+	struct reading r;
+	int leader, sibling;
+
+	leader = open_self(&attr, -1);
+	sibling = open_self(&attr, leader);
+	return read_format(sibling, attr.read_format, &r) && same("members", r.nr, 2) &&
+	       same("leader's id", r.member[0].id, id_of(leader)) &&
+	       same("own id", r.member[1].id, id_of(sibling));
+}
+
+static bool ids_are_unique(void)
+{
+	struct perf_event_attr attr = sw_attr(DUMMY);
+	uint64_t last = 0;
+	bool good = true;
+
+	for (int i = 0; i < 200; i++) {
+		int fd = open_self(&attr, -1);
+		uint64_t id = id_of(fd);
+
+		good &= between("id", id, last + 1, UINT64_MAX);
+		last = id;
+		if (i & 1)
+			close(fd);
+	}
+	return good;
+}
+
+/* Until a read could not carry it: the largest group there is. */
+static bool largest_group(void)
+{
+	struct perf_event_attr attr = sw_format(DUMMY, PERF_FORMAT_GROUP | PERF_FORMAT_ID |
+						PERF_FORMAT_LOST | FORMAT_TIMES);
+	static uint64_t room[4096];
+	struct rlimit many = { 4096, 4096 };
+	int leader, fd = 0, nr = 1;
+	ssize_t n;
+
+	MUST(setrlimit(RLIMIT_NOFILE, &many));
+	leader = open_self(&attr, -1);
+	for (; nr < 2000; nr++) {
+		fd = perf_open(&attr, 0, -1, leader, 0);
+		if (fd < 0)
+			break;
+	}
+	if (fd >= 0) {
+		ktap_note("no end of the group");
+		return false;
+	}
+	n = read(leader, room, sizeof(room));
+	ktap_note("%d members, %zd bytes", nr, n);
+	return refused("one more", fd, errno, "") & same("members", room[0], nr) &
+	       same("bytes", n, 8 * words_of(attr.read_format, nr)) &
+	       between("bytes", n, 15000, 16384);
+}
+
+/* Closing a member in the middle leaves the others counting, in order. */
+static bool members_leave(void)
+{
+	struct perf_event_attr attr = sw_format(CLOCK, PERF_FORMAT_GROUP | PERF_FORMAT_ID);
+	struct reading r;
+	bool good = true;
+	int fd[6];
+
+	fd[0] = open_self(&attr, -1);
+	for (int i = 1; i < 6; i++)
+		fd[i] = open_self(&attr, fd[0]);
+	close(fd[2]);
+	close(fd[5]);
+	spin_ms(1);
+	if (!read_format(fd[0], attr.read_format, &r) || !same("members", r.nr, 4))
+		return false;
+	good &= same("first", r.member[0].id, id_of(fd[0]));
+	good &= same("second", r.member[1].id, id_of(fd[1]));
+	good &= same("third", r.member[2].id, id_of(fd[3]));
+	good &= same("fourth", r.member[3].id, id_of(fd[4]));
+	return good;
+}
+
+/* Closing the leader makes its siblings events of their own, which count on. */
+static bool siblings_outlive_leader(void)
+{
+	struct perf_event_attr attr = sw_format(CLOCK, PERF_FORMAT_GROUP | PERF_FORMAT_ID);
+	struct reading before, after;
+	bool good = true;
+	int fd[4];
+
+	fd[0] = open_self(&attr, -1);
+	for (int i = 1; i < 4; i++)
+		fd[i] = open_self(&attr, fd[0]);
+	close(fd[0]);
+	for (int i = 1; i < 4; i++) {
+		if (!read_format(fd[i], attr.read_format, &before))
+			return false;
+		spin_ms(2);
+		if (!read_format(fd[i], attr.read_format, &after))
+			return false;
+		good &= same("members", after.nr, 1);
+		good &= same("id", after.member[0].id, id_of(fd[i]));
+		good &= between("went on by", after.member[0].value - before.member[0].value,
+				1500000, 2000000000);
+	}
+	return good;
+}
+
+/* A disabled leader disables its group; enabled siblings start with it. */
+static bool leader_rules(void)
+{
+	struct perf_event_attr attr = sw_format(CLOCK, FORMAT_TIMES);
+	struct timed t;
+	bool good = true;
+	int leader, sibling;
+
+	attr.disabled = 1;
+	leader = open_self(&attr, -1);
+	attr.disabled = 0;
+	sibling = open_self(&attr, leader);
+	spin_ms(2);
+	t = read_timed(sibling);
+	good &= same("counted under a disabled leader", t.value, 0);
+	good &= same("enabled under a disabled leader", t.enabled, 0);
+	enable(leader);
+	spin_ms(2);
+	disable(leader);
+	t = read_timed(sibling);
+	good &= between("counted", t.value, 2000000, 1000000000);
+	good &= same("running", t.running, t.enabled);
+	spin_ms(2);
+	return good & same("stands still", read_timed(sibling).value, t.value);
+}
+
+/* Counters for programmable events, found by filling them with pinned ones. */
+static unsigned int counters(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	unsigned int nr = 0, fits = 0;
+	uint64_t value;
+	int fd[40];
+
+	attr.pinned = 1;
+	attr.disabled = 0;
+	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	for (; nr < ARRAY_SIZE(fd); nr++)
+		fd[nr] = open_self(&attr, -1);
+	while (nr)
+		fits += read(fd[--nr], &value, sizeof(value)) == sizeof(value);
+	for (; nr < ARRAY_SIZE(fd); nr++)
+		close(fd[nr]);
+	return fits;
+}
+
+/* Pinned events beyond the counters end in the error state; reading them finds the end of file. */
+static bool pinned_fails(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	unsigned int fits = counters();
+	bool good = true;
+	uint64_t value;
+	int fd[40];
+
+	attr.pinned = 1;
+	attr.disabled = 0;
+	for (unsigned int i = 0; i < fits + 2; i++)
+		fd[i] = open_self(&attr, -1);
+	for (unsigned int i = 0; i < fits; i++)
+		good &= same("reading one that fits", read(fd[i], &value, 8), 8);
+	good &= same("reading one too many", read(fd[fits], &value, 8), 0);
+	good &= same("reading another", read(fd[fits + 1], &value, 8), 0);
+
+	/* Room is made: enabling it again takes it out of the error. */
+	close(fd[0]);
+	enable(fd[fits]);
+	good &= same("enabled again", read(fd[fits], &value, 8), 8);
+	ktap_note("%u counters", fits);
+	return good & same("still in error", read(fd[fits + 1], &value, 8), 0);
+}
+
+/* While an exclusive group has the PMU nobody else counts; it has not got it for ever. */
+static bool exclusive_is_alone(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	struct timed alone, other;
+	int fd, second;
+
+	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	attr.read_format = FORMAT_TIMES;
+	attr.exclusive = 1;
+	fd = open_self(&attr, -1);
+	attr.exclusive = 0;
+	second = open_self(&attr, -1);
+	MUST(prctl(PR_TASK_PERF_EVENTS_ENABLE));
+	spin_ms(400);
+	MUST(prctl(PR_TASK_PERF_EVENTS_DISABLE));
+	alone = read_timed(fd);
+	other = read_timed(second);
+	ktap_note("exclusive ran %.1f %%, the other %.1f %%",
+		  100.0 * alone.running / alone.enabled, 100.0 * other.running / other.enabled);
+	return between("both at once, in thousandths",
+		       (alone.running + other.running) * 1000 / alone.enabled, 950, 1005) &
+	       between("exclusive", alone.running, 1, alone.enabled * 9 / 10) &
+	       between("the other", other.running, 1, other.enabled * 9 / 10);
+}
+
+/* An exclusive event that joins a running group's PMU later has to wait for its turn as well. */
+static bool exclusive_pinned(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	struct timed t;
+	int fd, second;
+
+	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	attr.read_format = FORMAT_TIMES;
+	attr.exclusive = 1;
+	attr.pinned = 1;
+	attr.disabled = 0;
+	fd = open_self(&attr, -1);
+	attr.exclusive = 0;
+	attr.pinned = 0;
+	second = open_self(&attr, -1);
+	spin_ms(50);
+	t = read_timed(fd);
+	return same("exclusive and pinned: running", t.running, t.enabled) &
+	       same("the other: running", read_timed(second).running, 0);
+}
+
+/* A software leader with hardware siblings, in either order of coming. */
+static bool software_leads_hardware(void)
+{
+	struct perf_event_attr sw = sw_format(CLOCK, PERF_FORMAT_GROUP | FORMAT_TIMES);
+	struct perf_event_attr hw = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	struct reading r;
+	int leader;
+
+	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	hw.disabled = 0;
+	hw.read_format = sw.read_format;
+	leader = open_self(&sw, -1);
+	open_self(&sw, leader);
+	spin_ms(2);
+	open_self(&hw, leader);		/* moves the group to the hardware's context */
+	open_self(&sw, leader);
+	open_self(&hw, leader);
+	spin_ms(20);
+	if (!read_format(leader, sw.read_format, &r) || !same("members", r.nr, 5))
+		return false;
+	return between("leader", r.member[0].value, 21000000, UINT32_MAX) &
+	       between("sibling", r.member[1].value, 21000000, UINT32_MAX) &
+	       between("hardware", r.member[2].value, 1000000, UINT32_MAX * 4ull) &
+	       between("late sibling", r.member[3].value, 19000000, UINT32_MAX) &
+	       between("late hardware", r.member[4].value, 1000000, UINT32_MAX * 4ull) &
+	       same("running", r.running, r.enabled);
+}
+
+/* A hardware leader with software siblings. */
+static bool hardware_leads_software(void)
+{
+	struct perf_event_attr sw = sw_attr(CLOCK);
+	struct perf_event_attr hw = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	struct reading r;
+	int leader;
+
+	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	hw.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
+	leader = open_self(&hw, -1);
+	open_self(&sw, leader);
+	sw.config = PERF_COUNT_SW_PAGE_FAULTS;
+	open_self(&sw, leader);
+	enable(leader);
+	spin_ms(20);
+	disable(leader);
+	if (!read_format(leader, hw.read_format, &r) || !same("members", r.nr, 3))
+		return false;
+	return between("hardware", r.member[0].value, 1000000, UINT32_MAX * 4ull) &
+	       between("clock", r.member[1].value, 19000000, UINT32_MAX) &
+	       near("clock and time running", r.member[1].value, r.running, 1000000) &
+	       same("running", r.running, r.enabled);
+}
+
+/* Software events in a multiplexed group count only while their group has its turn. */
+static bool software_waits_with_its_group(void)
+{
+	struct perf_event_attr sw = sw_format(CLOCK, FORMAT_TIMES);
+	struct perf_event_attr hw = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	unsigned int nr = 2 * counters();
+	bool good = true;
+	int leader, clock[80];
+
+	if (nr > ARRAY_SIZE(clock))
+		skip_case("too many counters");
+	hw.read_format = FORMAT_TIMES;
+	for (unsigned int i = 0; i < nr; i++) {
+		leader = open_self(&hw, -1);
+		clock[i] = open_self(&sw, leader);
+	}
+	MUST(prctl(PR_TASK_PERF_EVENTS_ENABLE));
+	spin_ms(200);
+	MUST(prctl(PR_TASK_PERF_EVENTS_DISABLE));
+	for (unsigned int i = 0; i < nr; i++) {
+		struct timed t = read_timed(clock[i]);
+
+		good &= between("running", t.running, 1, t.enabled * 8 / 10);
+		good &= near("counted and running", t.value, t.running, 2000000);
+	}
+	return good;
+}
+
+/* A group that has two hardware PMUs in it, which do not count together. */
+static bool no_group_of_two_pmus(void)
+{
+	struct perf_event_attr bp = perf_attr(PERF_TYPE_BREAKPOINT, 0);
+	struct perf_event_attr hw = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	static volatile long watched;
+	int leader, fd;
+
+	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	bp.bp_type = 2;
+	bp.bp_addr = (uintptr_t)&watched;
+	bp.bp_len = sizeof(watched);
+	bp.exclude_kernel = 1;
+	leader = open_self(&hw, -1);
+	fd = perf_open(&bp, 0, -1, leader, 0);
+	/* A breakpoint may count as software, which is welcome in any group. */
+	return fd >= 0 || refused("breakpoint in a hardware group", fd, EINVAL, "group");
+}
+
+/* The group rules: other CPU, other task, other clock. */
+static bool group_rules(void)
+{
+	struct perf_event_attr attr = sw_attr(DUMMY);
+	int self = open_self(&attr, -1), cpu, fd;
+	pid_t pid = waiting_child();
+	bool good = true;
+
+	cpu = MUST(perf_open(&attr, -1, 0, -1, 0));
+	fd = perf_open(&attr, pid, -1, self, 0);
+	good &= refused("another task", fd, EINVAL, "leader");
+	fd = perf_open(&attr, 0, -1, cpu, 0);
+	good &= refused("a task's in a CPU's group", fd, EINVAL, "leader");
+	fd = perf_open(&attr, -1, 0, self, 0);
+	good &= refused("a CPU's in a task's group", fd, EINVAL, "leader");
+	fd = perf_open(&attr, 0, 0, self, 0);
+	good &= refused("a CPU that the leader has not", fd, EINVAL, "leader");
+	attr.pinned = 1;
+	fd = perf_open(&attr, 0, -1, self, 0);
+	good &= refused("a pinned sibling", fd, EINVAL, "pinned");
+	attr.pinned = 0;
+	attr.exclusive = 1;
+	fd = perf_open(&attr, 0, -1, self, 0);
+	good &= refused("an exclusive sibling", fd, EINVAL, "exclusive");
+	attr.exclusive = 0;
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	fd = perf_open(&attr, 0, -1, self, 0);
+	good &= refused("a sibling with another clock", fd, EINVAL, "clock");
+	end_child(pid);
+	return good;
+}
+
+static bool no_group_flag(void)
+{
+	struct perf_event_attr attr = sw_format(DUMMY, PERF_FORMAT_GROUP);
+	int first = open_self(&attr, -1);
+	int second = MUST(perf_open(&attr, 0, -1, first, PERF_FLAG_FD_NO_GROUP));
+	struct reading r;
+
+	return read_format(first, attr.read_format, &r) && same("members", r.nr, 1) &&
+	       read_format(second, attr.read_format, &r) && same("members", r.nr, 1);
+}
+
+static const struct test tests[] = {
+	{ "every read format, and its short buffers", every_format },
+	{ "a sibling reads its group", sibling_reads_group },
+	{ "ids are unique and rising", ids_are_unique },
+	{ "the largest group", largest_group },
+	{ "members leave a group", members_leave },
+	{ "siblings outlive their leader", siblings_outlive_leader },
+	{ "the leader rules over its group's time", leader_rules },
+	{ "pinned events that do not fit read as end of file", pinned_fails },
+	{ "an exclusive event counts alone, in turns", exclusive_is_alone },
+	{ "an exclusive pinned event keeps the PMU", exclusive_pinned },
+	{ "a software leader with hardware siblings", software_leads_hardware },
+	{ "a hardware leader with software siblings", hardware_leads_software },
+	{ "software events take their group's turns", software_waits_with_its_group },
+	{ "a breakpoint in a hardware group", no_group_of_two_pmus },
+	{ "who may join a group", group_rules },
+	{ "FD_NO_GROUP makes no group", no_group_flag },
+};
+
+TESTS_MAIN(tests)

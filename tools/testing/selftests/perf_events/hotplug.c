@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CPUs that go off line and come back while events are open: an event counts again afterwards, and
+ * has lost nothing but what its CPU did not run.
+ */
+#include "workload.h"
+
+#include <sys/stat.h>
+
+#define MS	1000000ull
+#define PAGES	100
+
+static const char online[] = "/sys/devices/system/cpu/cpu1/online";
+
+static void set_online(bool on)
+{
+	MUST(write_line(online, on ? "1" : "0"));
+}
+
+static void need_hotplug(void)
+{
+	if (access(online, W_OK))
+		skip_case("no CPU that can be taken away");
+	set_online(true);
+	pin_to_cpu(0);
+}
+
+static void need_return(void)
+{
+	if (!says_why())
+		skip_case("on this kernel events of a CPU do not come back with it");
+}
+
+static void fault(unsigned int nr)
+{
+	char *p = mmap(NULL, nr * 4096ul, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+
+	madvise(p, nr * 4096ul, MADV_NOHUGEPAGE);
+	for (unsigned int i = 0; i < nr; i++)
+		*(volatile char *)(p + i * 4096ul) = 1;
+	munmap(p, nr * 4096ul);
+}
+
+/* A child that goes to the CPU, does its work there, and ends. */
+static void work_on(int cpu, unsigned long rounds)
+{
+	pid_t pid = fork_child();
+
+	if (!pid) {
+		MUST(pin_to_cpu(cpu));
+		fault(PAGES);
+		run_loop(rounds);
+		_exit(0);
+	}
+	child_was_good(pid);
+}
+
+static int open_on(uint64_t config, int cpu)
+{
+	struct perf_event_attr attr = sw_attr(config);
+
+	attr.read_format = FORMAT_TIMES;
+	return MUST(perf_open(&attr, -1, cpu, -1, 0));
+}
+
+static bool software_comes_back(void)
+{
+	struct timed t, gone, back;
+	bool good = true;
+	int fd;
+
+	need_hotplug();
+	need_return();
+	fd = open_on(PERF_COUNT_SW_PAGE_FAULTS, 1);
+	for (int i = 0; i < 5; i++) {
+		t = read_timed(fd);
+		work_on(1, 1000);
+		set_online(false);
+		gone = read_timed(fd);
+		good &= between("before", gone.value - t.value, PAGES, 2 * PAGES);
+		sleep_ms(50);
+		t = read_timed(fd);
+		good &= same("count, off line", t.value, gone.value);
+		good &= same("time, off line", t.enabled, gone.enabled);
+		set_online(true);
+		work_on(1, 1000);
+		back = read_timed(fd);
+		good &= between("after", back.value - t.value, PAGES, 3 * PAGES);
+		good &= same("running", back.running, back.enabled);
+	}
+	return good;
+}
+
+static bool clock_stands_still(void)
+{
+	struct timed before, off, after;
+	uint64_t begin;
+	int fd;
+
+	need_hotplug();
+	need_return();
+	fd = open_on(PERF_COUNT_SW_CPU_CLOCK, 1);
+	sleep_ms(50);
+	set_online(false);
+	before = read_timed(fd);
+	sleep_ms(200);
+	off = read_timed(fd);
+	begin = now_ns();
+	set_online(true);
+	sleep_ms(100);
+	after = read_timed(fd);
+	return between("clock before", before.value, 40 * MS, 10000 * MS) &
+	       same("clock, off line", off.value, before.value) &
+	       same("enabled, off line", off.enabled, before.enabled) &
+	       between("clock after", after.value - off.value, 90 * MS, now_ns() - begin) &
+	       near("running", after.running, after.value, 5 * MS);
+}
+
+static bool hardware_comes_back(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	unsigned long n = 10000000;
+	struct reading r;
+	bool good = true;
+	int fd;
+
+	need_instructions();
+	need_hotplug();
+	need_return();
+	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
+	fd = MUST(perf_open(&attr, -1, 1, -1, 0));
+	attr.disabled = 0;
+	for (int i = 1; i < 4; i++)
+		MUST(perf_open(&attr, -1, 1, fd, 0));
+	enable(fd);
+	for (int i = 1; i <= 4; i++) {
+		work_on(1, n);
+		set_online(false);
+		sleep_ms(10);
+		if (!read_format(fd, attr.read_format, &r))
+			return false;
+		good &= near("instructions", r.member[0].value, i * LOOP_INSNS(n), i * 40000);
+		good &= same("running", r.running, r.enabled);
+		for (uint64_t m = 1; m < r.nr; m++)
+			good &= same("member", r.member[m].value, r.member[0].value);
+		set_online(true);
+	}
+	return good;
+}
+
+/* A task's event is not the CPU's: the task goes elsewhere and is counted there. */
+static bool task_is_counted_elsewhere(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
+	struct timed before, after;
+	cpu_set_t set;
+	pid_t pid;
+	bool good;
+	int fd;
+
+	need_hotplug();
+	attr.read_format = FORMAT_TIMES;
+	pid = fork_child();
+	if (!pid) {
+		CPU_ZERO(&set);
+		CPU_SET(1, &set);
+		MUST(sched_setaffinity(0, sizeof(set), &set));
+		for (;;)
+			run_loop(10000);
+	}
+	sleep_ms(20);
+	fd = MUST(perf_open(&attr, pid, -1, -1, 0));
+	sleep_ms(50);
+	set_online(false);
+	before = read_timed(fd);
+	sleep_ms(200);
+	after = read_timed(fd);
+	set_online(true);
+	end_child(pid);
+	/* It shares CPU 0 with us, who sleep. */
+	good = between("counted on", after.value - before.value, 50 * MS, 20000 * MS);
+	return good & same("running", after.running, after.enabled);
+}
+
+/* What can be done to an event whose CPU is away. */
+static bool operations_while_away(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	struct timed t;
+	bool good = true;
+	int fd, second, leader, gone;
+
+	need_hotplug();
+	need_return();
+	fd = open_on(PERF_COUNT_SW_PAGE_FAULTS, 1);
+	second = open_on(PERF_COUNT_SW_PAGE_FAULTS, 1);
+	leader = open_on(PERF_COUNT_SW_PAGE_FAULTS, 1);
+	attr.read_format = FORMAT_TIMES;
+	MUST(perf_open(&attr, -1, 1, leader, 0));
+	set_online(false);
+	gone = perf_open(&attr, -1, 1, -1, 0);
+	good &= refused("opening one there", gone, ENODEV, "cpu");
+	disable(fd);
+	MUST(ioctl(fd, PERF_EVENT_IOC_RESET, 0));
+	good &= same("reset", read_timed(fd).value, 0);
+	close(leader);
+	close(second);
+	set_online(true);
+	work_on(1, 1000);
+	good &= same("disabled while away", read_timed(fd).value, 0);
+	set_online(false);
+	enable(fd);
+	set_online(true);
+	work_on(1, 1000);
+	t = read_timed(fd);
+	return good & between("enabled while away", t.value, PAGES, 3 * PAGES);
+}
+
+static bool closed_while_away(void)
+{
+	need_hotplug();
+	for (int i = 0; i < 10; i++) {
+		int fd[8];
+
+		for (int j = 0; j < 8; j++)
+			fd[j] = open_on(j & 1 ? PERF_COUNT_SW_CPU_CLOCK :
+					PERF_COUNT_SW_CONTEXT_SWITCHES, 1);
+		set_online(false);
+		for (int j = 0; j < 4; j++)
+			close(fd[j]);
+		set_online(true);
+		for (int j = 4; j < 8; j++)
+			close(fd[j]);
+	}
+	return true;
+}
+
+/* Events come and go on a CPU that does the same. */
+static bool opened_meanwhile(void)
+{
+	unsigned int opened = 0;
+	bool good;
+	pid_t pid;
+
+	need_hotplug();
+	pid = fork_child();
+	if (!pid) {
+		for (int i = 0; i < 20; i++) {
+			set_online(false);
+			sleep_ms(5);
+			set_online(true);
+			sleep_ms(5);
+		}
+		_exit(0);
+	}
+	while (waitpid(pid, NULL, WNOHANG) != pid) {
+		struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CPU_CLOCK);
+		int leader = perf_open(&attr, -1, 1, -1, 0);
+		int sibling = leader < 0 ? -1 : perf_open(&attr, -1, 1, leader, 0);
+
+		if (leader < 0 && errno != ENODEV)
+			fail_case("perf_event_open");
+		opened += leader >= 0;
+		if (leader >= 0)
+			perf_count(leader);
+		close(leader);
+		close(sibling);
+	}
+	good = between("opened", opened, 1, UINT32_MAX);
+	set_online(true);
+	return good;
+}
+
+/* A cgroup's events on a CPU go and come back with it. */
+static bool cgroup_comes_back(void)
+{
+	static const char dir[] = "/cgroup/perf-hotplug";
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	uint64_t before;
+	bool good;
+	int cgroup, fd;
+	pid_t pid;
+
+	need_hotplug();
+	need_return();
+	if (write_line("/cgroup/cgroup.subtree_control", "+pids"))
+		skip_case("no cgroup2");
+	mkdir(dir, 0755);
+	cgroup = MUST(open(dir, O_RDONLY | O_DIRECTORY));
+	fd = MUST(perf_open(&attr, cgroup, 1, -1, PERF_FLAG_PID_CGROUP));
+	pid = fork_child();
+	if (!pid) {
+		char line[16];
+
+		snprintf(line, sizeof(line), "%d", getpid());
+		MUST(write_line("/cgroup/perf-hotplug/cgroup.procs", line));
+		work_on(1, 1000);
+		set_online(false);
+		before = perf_count(fd);
+		set_online(true);
+		good = between("before", before, PAGES, 3 * PAGES);
+		work_on(1, 1000);
+		good &= between("after", perf_count(fd) - before, PAGES, 3 * PAGES);
+		fflush(stdout);
+		_exit(!good);
+	}
+	good = child_was_good(pid);
+	close(fd);
+	close(cgroup);
+	sleep_ms(20);
+	rmdir(dir);
+	return good;
+}
+
+static const struct test tests[] = {
+	{ "a CPU's faults are counted after its return", software_comes_back },
+	{ "a CPU's clock stands still while it is away", clock_stands_still },
+	{ "a CPU's hardware events count after its return", hardware_comes_back },
+	{ "a task's event goes with the task", task_is_counted_elsewhere },
+	{ "enabling, disabling, closing while the CPU is away", operations_while_away },
+	{ "closed before and after the CPU's return", closed_while_away },
+	{ "opened while the CPU comes and goes", opened_meanwhile },
+	{ "a cgroup's event comes back with its CPU", cgroup_comes_back },
+};
+
+TESTS_MAIN(tests)

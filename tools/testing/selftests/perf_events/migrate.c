@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counts that span CPUs and tasks: a loop is counted while its task moves between CPUs, or in
+ * children that inherit the event; to some instructions for each move or child, or within 0.2 %.
+ *
+ * Two CPUs, with instructions as the machine's clock. On arm64 the other CPU must be idle and 0.2 %
+ * is all that can be asked for, because the emulator's counters see the instructions of both.
+ */
+#include "workload.h"
+
+#include <pthread.h>
+
+/* User instructions of a move, and of a child's birth, death and burial. */
+#define A_MOVE		200
+#define A_CHILD		5000
+
+static bool moves_itself(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	uint64_t want = 40 * LOOP_INSNS(1000000);
+	int fd;
+
+	need_instructions();
+	need_cpus(2);
+	fd = open_self(&attr, -1);
+	enable(fd);
+	for (int i = 0; i < 40; i++) {
+		pin_to_cpu(i & 1);
+		run_loop(1000000);
+	}
+	disable(fd);
+	return near("moved 40 times", perf_count(fd), want, 40 * A_MOVE);
+}
+
+static bool is_moved(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	uint64_t want = LOOP_INSNS(200000000);
+	cpu_set_t set;
+	pid_t pid;
+	int fd;
+
+	need_instructions();
+	need_cpus(2);
+	attr.inherit = 0;
+	attr.enable_on_exec = 0;
+	pid = fork_child();
+	if (!pid) {
+		raise(SIGSTOP);
+		run_loop(200000000);
+		_exit(0);
+	}
+	waitpid(pid, NULL, WUNTRACED);
+	fd = MUST(perf_open(&attr, pid, -1, -1, 0));
+	enable(fd);
+	kill(pid, SIGCONT);
+	for (int i = 0; waitpid(pid, NULL, WNOHANG) != pid; i++) {
+		CPU_ZERO(&set);
+		CPU_SET(i & 1, &set);
+		sched_setaffinity(pid, sizeof(set), &set);
+		sleep_ms(25);
+	}
+	return near("moved by another task", perf_count(fd), want, A_CHILD);
+}
+
+static bool moved_group(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct reading r;
+	bool good = true;
+	int leader;
+
+	need_instructions();
+	need_cpus(2);
+	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
+	leader = open_self(&attr, -1);
+	attr.disabled = 0;
+	for (int i = 1; i < 4; i++)
+		open_self(&attr, leader);
+	enable(leader);
+	for (int i = 0; i < 40; i++) {
+		pin_to_cpu(i & 1);
+		run_loop(1000000);
+	}
+	disable(leader);
+	if (!read_format(leader, attr.read_format, &r))
+		return false;
+	for (uint64_t i = 0; i < r.nr; i++) {
+		good &= near("member", r.member[i].value, 40 * LOOP_INSNS(1000000), 40 * A_MOVE);
+		good &= same("another member", r.member[i].value, r.member[0].value);
+	}
+	return good & same("time running", r.running, r.enabled);
+}
+
+/* A task's event that is bound to a CPU counts there and stands still elsewhere. */
+static bool bound_to_cpu(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	uint64_t want = 20 * LOOP_INSNS(1000000);
+	struct timed t;
+	int fd;
+
+	need_instructions();
+	need_cpus(2);
+	attr.read_format = FORMAT_TIMES;
+	pin_to_cpu(0);
+	fd = MUST(perf_open(&attr, 0, 1, -1, 0));
+	enable(fd);
+	for (int i = 0; i < 40; i++) {
+		pin_to_cpu(i & 1);
+		run_loop(1000000);
+	}
+	pin_to_cpu(0);
+	disable(fd);
+	t = read_timed(fd);
+	return near("on its CPU", t.value, want, 40 * A_MOVE) &
+	       near("half of the time", t.running * 1000 / t.enabled, 500, 25);
+}
+
+/* In turns: each child runs while the others wait, on either CPU. */
+static bool children_are_counted(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	uint64_t want = 8 * LOOP_INSNS(20000000);
+	bool good = true;
+	int fd;
+
+	need_instructions();
+	attr.inherit = 1;
+	fd = open_self(&attr, -1);
+	enable(fd);
+	for (int i = 0; i < 8; i++) {
+		pid_t pid = fork_child();
+
+		if (!pid) {
+			pin_to_cpu(i & 1);
+			run_loop(20000000);
+			_exit(0);
+		}
+		good &= child_was_good(pid);
+	}
+	disable(fd);
+	return good & near("eight children", perf_count(fd), want, 8 * A_CHILD);
+}
+
+static void descend(int depth)
+{
+	pid_t pid;
+
+	run_loop(5000000);
+	if (!depth)
+		return;
+	pid = fork_child();
+	if (!pid) {
+		descend(depth - 1);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+static bool grandchildren_are_counted(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	int fd;
+
+	need_instructions();
+	attr.inherit = 1;
+	fd = open_self(&attr, -1);
+	enable(fd);
+	descend(9);
+	disable(fd);
+	return near("ten generations", perf_count(fd), 10 * LOOP_INSNS(5000000), 10 * A_CHILD);
+}
+
+static void *thread_loop(void *arg)
+{
+	pin_to_cpu((long)arg & 1);
+	run_loop(20000000);
+	return NULL;
+}
+
+static bool threads_are_counted(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	pthread_t thread;
+	int fd;
+
+	need_instructions();
+	attr.inherit = 1;
+	attr.inherit_thread = 1;
+	fd = open_self(&attr, -1);
+	enable(fd);
+	for (long i = 0; i < 4; i++) {
+		pid_t pid;
+
+		if (pthread_create(&thread, NULL, thread_loop, (void *)i))
+			fail_case("pthread_create");
+		pthread_join(thread, NULL);
+		/* inherit_thread: not so a new process */
+		pid = fork_child();
+		if (!pid) {
+			run_loop(5000000);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	disable(fd);
+	return near("four threads", perf_count(fd), 4 * LOOP_INSNS(20000000), 4 * 4 * A_CHILD);
+}
+
+/* Loops until it is killed, and tells how often it has: what its count is held against. */
+static void loop_and_tell(uint64_t *rounds)
+{
+	for (;;) {
+		run_loop(100000);
+		__atomic_add_fetch(rounds, 1, __ATOMIC_SEQ_CST);
+	}
+}
+
+static uint64_t told(uint64_t *rounds)
+{
+	return __atomic_load_n(rounds, __ATOMIC_SEQ_CST);
+}
+
+static uint64_t *shared_counter(void)
+{
+	uint64_t *at = mmap(NULL, sizeof(*at), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		fail_case("mmap");
+	return at;
+}
+
+static uint64_t no_more_than(uint64_t count)
+{
+	return count + count / 10000 + A_CHILD;
+}
+
+/*
+ * A running child's count is in its parent's reading, wherever the child runs: no less than the
+ * rounds that it had told of before, and at most those told after and the one that it is in.
+ */
+static bool running_child_is_read(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	uint64_t *rounds = shared_counter();
+	uint64_t value, least, most, first = 0;
+	bool good = true;
+	pid_t pid;
+	int fd;
+
+	need_instructions();
+	need_cpus(2);
+	attr.inherit = 1;
+	pin_to_cpu(0);
+	fd = open_self(&attr, -1);
+	enable(fd);
+	pid = fork_child();
+	if (!pid) {
+		pin_to_cpu(1);
+		loop_and_tell(rounds);
+	}
+	for (int i = 0; i < 20; i++) {
+		sleep_ms(10);
+		least = told(rounds) * LOOP_INSNS(100000);
+		value = perf_count(fd);
+		most = (told(rounds) + 2) * LOOP_INSNS(100000);
+		good &= between("while it runs", value, least, no_more_than(most));
+		if (!i)
+			first = value;
+	}
+	good &= between("and it ran", value - first, 10 * LOOP_INSNS(100000), UINT64_MAX / 2);
+	end_child(pid);
+	least = told(rounds) * LOOP_INSNS(100000);
+	most = least + 2 * LOOP_INSNS(100000);
+	value = perf_count(fd);
+	munmap(rounds, sizeof(*rounds));
+	return good & between("after its death", value, least, no_more_than(most));
+}
+
+/* A task that is running elsewhere is counted from when it is looked at. */
+static bool running_task_is_attached_to(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	uint64_t *rounds = shared_counter();
+	bool good = true;
+	pid_t pid;
+
+	need_instructions();
+	need_cpus(2);
+	attr.disabled = 0;
+	attr.read_format = FORMAT_TIMES;
+	pin_to_cpu(0);
+	pid = fork_child();
+	if (!pid) {
+		pin_to_cpu(1);
+		loop_and_tell(rounds);
+	}
+	sleep_ms(20);
+	for (int i = 0; i < 5; i++) {
+		uint64_t early = told(rounds), begin = now_ns(), late, least, most;
+		int fd = MUST(perf_open(&attr, pid, -1, -1, 0));
+		struct timed t;
+
+		late = told(rounds);
+		sleep_ms(20);
+		least = (told(rounds) - late - 1) * LOOP_INSNS(100000);
+		t = read_timed(fd);
+		most = (told(rounds) - early + 2) * LOOP_INSNS(100000);
+		good &= same("running", t.running, t.enabled);
+		good &= between("enabled", t.enabled, 16000000, now_ns() - begin + 20000000);
+		good &= between("rounds", told(rounds) - late, 10, UINT64_MAX / 2);
+		good &= between("since then", t.value, least, most + most / 100);
+		close(fd);
+	}
+	end_child(pid);
+	munmap(rounds, sizeof(*rounds));
+	return good;
+}
+
+/* Both CPUs at work, each for its own task: neither is counted what the other executes. */
+static bool cpus_count_their_own(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	bool good = true;
+	pid_t pid[2];
+	int fd[2];
+
+	need_instructions();
+	need_cpus(2);
+	for (int i = 0; i < 2; i++) {
+		pid[i] = fork_child();
+		if (!pid[i]) {
+			pin_to_cpu(i);
+			raise(SIGSTOP);
+			run_loop(50000000);
+			_exit(0);
+		}
+		waitpid(pid[i], NULL, WUNTRACED);
+		fd[i] = MUST(perf_open(&attr, pid[i], -1, -1, 0));
+		enable(fd[i]);
+	}
+	for (int i = 0; i < 2; i++)
+		kill(pid[i], SIGCONT);
+	for (int i = 0; i < 2; i++) {
+		good &= child_was_good(pid[i]);
+		good &= near("one of two", perf_count(fd[i]), LOOP_INSNS(50000000), A_CHILD);
+	}
+	return good;
+}
+
+static const struct test tests[] = {
+	{ "a task that moves itself", moves_itself },
+	{ "a task that is moved while it runs", is_moved },
+	{ "a moved group: members the same", moved_group },
+	{ "a task's event bound to a CPU", bound_to_cpu },
+	{ "eight inheriting children", children_are_counted },
+	{ "ten generations", grandchildren_are_counted },
+	{ "inheriting threads, but not processes", threads_are_counted },
+	{ "two CPUs at work, each counts its own", cpus_count_their_own },
+	{ "a running child is part of a reading", running_child_is_read },
+	{ "a running task is attached to", running_task_is_attached_to },
+};
+
+TESTS_MAIN(tests)

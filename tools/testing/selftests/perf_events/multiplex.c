@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Multiplexing: more events than counters. What each would have counted is estimated from the time
+ * it ran, within 2 % after one second; and the time is shared out evenly, whatever the sizes of
+ * the groups.
+ *
+ * One CPU, with instructions as the machine's clock: a task's enabled time in ns is then what cycles in
+ * user and kernel mode add up to, and instructions, too, where each takes one cycle. So every truth is
+ * known; but x86's kernel has instructions that repeat themselves, whose passes take a cycle each.
+ */
+#include "workload.h"
+
+#include <sched.h>
+
+#ifdef __x86_64__
+#define CPU_PMU		"cpu"
+#else
+#define CPU_PMU		"armv8_pmuv3"
+#endif
+
+#define MAX_EVENTS	64
+#define PERCENT		10	/* in thousandths */
+
+struct mux {
+	unsigned int		nr;
+	int			fd[MAX_EVENTS];
+	struct timed		t[MAX_EVENTS];
+};
+
+/* The three ways to count what runs, and what part of the truth they see. */
+static const char * const levels[] = { "u", "k", "uk" };
+
+
+/* A round of work is a loop and a system call; rounds are done in batches. */
+#define LOOP		150
+#define BATCH		500
+
+static __always_inline void work_batch(void)
+{
+	for (unsigned int i = 0; i < BATCH; i++) {
+		run_loop(LOOP);
+		short_syscall();
+	}
+}
+
+/* User instructions of a batch; the counter must be free for it. */
+static uint64_t batch_user;
+
+static void measure_batch(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	int fd = open_self(&attr, -1);
+
+	raw_syscall(__NR_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
+	work_batch();
+	raw_syscall(__NR_ioctl, fd, PERF_EVENT_IOC_DISABLE, 0);
+	batch_user = perf_count(fd);
+	close(fd);
+}
+
+static void need_exact_clock(void)
+{
+	need_instructions();
+	measure_batch();
+}
+
+static void need_fair_turns(void)
+{
+	if (!says_why())
+		skip_case("this kernel does not promise equal shares");
+}
+
+static int open_member(struct mux *m, uint64_t event, const char *level, int group)
+{
+	struct perf_event_attr attr = hw_attr(event, level);
+
+	attr.read_format = FORMAT_TIMES;
+	attr.disabled = group < 0;
+	m->fd[m->nr] = MUST(perf_open(&attr, 0, -1, group, 0));
+	return m->fd[m->nr++];
+}
+
+
+/* Works in user and kernel mode for @ms; answers the user instructions of that. */
+static uint64_t work_for(unsigned int ms)
+{
+	uint64_t end = now_ns() + ms * 1000000ull, user = 0;
+
+	for (; now_ns() < end; user += batch_user)
+		work_batch();
+	return user;
+}
+
+static void enable_all(void)
+{
+	MUST(prctl(PR_TASK_PERF_EVENTS_ENABLE));
+}
+
+static void read_all(struct mux *m)
+{
+	MUST(prctl(PR_TASK_PERF_EVENTS_DISABLE));
+	for (unsigned int i = 0; i < m->nr; i++)
+		m->t[i] = read_timed(m->fd[i]);
+}
+
+static uint64_t truth_at(const char *level, uint64_t user, uint64_t all)
+{
+	if (!strcmp(level, "u"))
+		return user;
+	return strcmp(level, "k") ? all : all - user;
+}
+
+/* Every estimate within @permille of what it should be. */
+static bool estimates_hold(struct mux *m, uint64_t user, unsigned int permille)
+{
+	bool good = true;
+	char what[64];
+
+	for (unsigned int i = 0; i < m->nr; i++) {
+		const char *level = levels[i % 3];
+
+		snprintf(what, sizeof(what), "event %u (%s), ran %.1f %%, estimate", i, level,
+			 100.0 * m->t[i].running / m->t[i].enabled);
+		good &= near_permille(what, scaled(m->t[i]),
+				      truth_at(level, user, m->t[i].enabled), permille);
+	}
+	return good;
+}
+
+/* Every event ran for the same time, but for @permille of it. */
+static bool shares_are_equal(struct mux *m, unsigned int permille)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+
+	for (unsigned int i = 0; i < m->nr; i++) {
+		uint64_t ran = m->t[i].running;
+
+		least = ran < least ? ran : least;
+		most = ran > most ? ran : most;
+	}
+	ktap_note("shares from %.2f to %.2f %%", 100.0 * least / m->t[0].enabled,
+		  100.0 * most / m->t[0].enabled);
+	return between("shares: most over least, in thousandths", most * 1000 / (least ?: 1),
+		       1000, 1000 + permille);
+}
+
+static uint64_t event_of(unsigned int i)
+{
+#ifdef __x86_64__
+	if (*levels[i % 3] != 'u' || levels[i % 3][1])
+		return PERF_COUNT_HW_CPU_CYCLES;
+#endif
+	return i / 3 % 2 ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_HW_INSTRUCTIONS;
+}
+
+static void open_singles(struct mux *m, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		open_member(m, event_of(i), levels[i % 3], -1);
+}
+
+static void open_groups(struct mux *m, const unsigned int *sizes, unsigned int nr)
+{
+	for (unsigned int g = 0; g < nr; g++) {
+		int leader = -1;
+
+		for (unsigned int i = 0; i < sizes[g]; i++) {
+			int fd = open_member(m, event_of(m->nr), levels[m->nr % 3], leader);
+
+			leader = leader < 0 ? fd : leader;
+		}
+	}
+}
+
+/* Turns are 4 ms long: so many of them for each event in turn. */
+#define TURNS(nr)	((nr) * 20 > 1000 ? (nr) * 60 : 1000)
+
+static bool estimates_of(unsigned int nr)
+{
+	struct mux m = { 0 };
+	uint64_t user;
+
+	need_exact_clock();
+	open_singles(&m, nr);
+	enable_all();
+	user = work_for(TURNS(nr));
+	read_all(&m);
+	return estimates_hold(&m, user, 2 * PERCENT);
+}
+
+static bool estimates_of_8(void)
+{
+	return estimates_of(8);
+}
+
+static bool estimates_of_16(void)
+{
+	return estimates_of(16);
+}
+
+static bool estimates_of_32(void)
+{
+	return estimates_of(32);
+}
+
+static bool estimates_of_64(void)
+{
+	return estimates_of(64);
+}
+
+static bool shares_of(unsigned int nr)
+{
+	struct mux m = { 0 };
+
+	need_exact_clock();
+	need_fair_turns();
+	for (unsigned int i = 0; i < nr; i++)
+		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
+	enable_all();
+	work_for(TURNS(nr));
+	read_all(&m);
+	return shares_are_equal(&m, 5 * PERCENT);
+}
+
+static bool shares_of_16(void)
+{
+	return shares_of(16);
+}
+
+static bool shares_of_64(void)
+{
+	return shares_of(64);
+}
+
+/* Nothing idles: with n counters and n events running, the shares of all add up to n. */
+static bool counters_are_used(void)
+{
+	struct mux m = { 0 };
+	uint64_t sum = 0;
+
+	need_exact_clock();
+	for (int i = 0; i < 16; i++)
+		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
+	enable_all();
+	work_for(300);
+	read_all(&m);
+	for (unsigned int i = 0; i < m.nr; i++)
+		sum += m.t[i].running;
+	return between("counters in use, in hundredths", sum * 100 / m.t[0].enabled,
+		       capacity(PERF_COUNT_HW_INSTRUCTIONS) * 100 - 10,
+		       capacity(PERF_COUNT_HW_INSTRUCTIONS) * 100);
+}
+
+static const unsigned int mixed[] = { 1, 2, 3, 4, 4, 3, 2, 1, 3, 1, 4, 2 };
+
+static bool estimates_of_groups(void)
+{
+	struct mux m = { 0 };
+	uint64_t user;
+
+	need_exact_clock();
+	open_groups(&m, mixed, ARRAY_SIZE(mixed));
+	enable_all();
+	user = work_for(1000);
+	read_all(&m);
+	return estimates_hold(&m, user, 2 * PERCENT);
+}
+
+static bool shares_of_groups(void)
+{
+	struct mux m = { 0 };
+
+	need_exact_clock();
+	need_fair_turns();
+	for (unsigned int g = 0; g < ARRAY_SIZE(mixed); g++) {
+		int leader = -1;
+
+		for (unsigned int i = 0; i < mixed[g]; i++) {
+			int fd = open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", leader);
+
+			leader = leader < 0 ? fd : leader;
+		}
+	}
+	enable_all();
+	work_for(2000);
+	read_all(&m);
+	return shares_are_equal(&m, 5 * PERCENT);
+}
+
+/* Members of a group run at the same times, so they saw the same. */
+static bool groups_stay_together(void)
+{
+	struct mux m = { 0 };
+	bool good = true;
+
+	need_exact_clock();
+	for (int g = 0; g < 5; g++) {
+		int leader = open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
+
+		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", leader);
+		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", leader);
+	}
+	enable_all();
+	work_for(500);
+	read_all(&m);
+	for (unsigned int i = 0; i < m.nr; i += 3) {
+		good &= same("a sibling's time", m.t[i + 1].running, m.t[i].running);
+		good &= same("a sibling's count", m.t[i + 1].value, m.t[i].value);
+		good &= same("a sibling's count", m.t[i + 2].value, m.t[i].value);
+	}
+	return good;
+}
+
+/* What fits needs no turns. */
+static bool what_fits_runs_always(void)
+{
+	struct mux m = { 0 };
+	bool good = true;
+
+	need_exact_clock();
+	for (unsigned int n = capacity(PERF_COUNT_HW_INSTRUCTIONS); m.nr < n;)
+		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
+	enable_all();
+	work_for(100);
+	read_all(&m);
+	for (unsigned int i = 0; i < m.nr; i++)
+		good &= same("time running", m.t[i].running, m.t[i].enabled);
+	return good;
+}
+
+/* A pinned event does not take part in the turns. */
+static bool pinned_runs_always(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct mux m = { 0 };
+	struct timed pinned;
+	int fd;
+
+	need_exact_clock();
+	open_singles(&m, 14);
+	attr.read_format = FORMAT_TIMES;
+	attr.pinned = 1;
+	fd = open_self(&attr, -1);
+	enable_all();
+	work_for(200);
+	read_all(&m);
+	pinned = read_timed(fd);
+	for (unsigned int i = 0; i < m.nr; i++) {
+		if (!between("others take turns", m.t[i].running, 1, m.t[i].enabled * 9 / 10))
+			return false;
+	}
+	return same("time running", pinned.running, pinned.enabled);
+}
+
+/* Turns go on where a task's are interrupted by other tasks' turns on the CPU. */
+static bool switching_keeps_shares(void)
+{
+	struct mux m = { 0 };
+	pid_t pid;
+
+	need_exact_clock();
+	need_fair_turns();
+	pin_to_cpu(0);
+	for (int i = 0; i < 16; i++)
+		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
+	pid = fork_child();
+	if (!pid) {
+		struct mux own = { 0 };
+
+		for (int i = 0; i < 10; i++)
+			open_member(&own, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
+		enable_all();
+		for (;;)
+			run_loop(100000);
+	}
+	enable_all();
+	work_for(2500);
+	read_all(&m);
+	end_child(pid);
+	/* Half of the CPU's time: fewer turns to be fair in. */
+	return shares_are_equal(&m, 10 * PERCENT);
+}
+
+/* The CPU's events and a task's share the counters; none starves. */
+static bool cpu_and_task_share(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct mux m = { 0 }, cpu = { 0 };
+	bool good = true;
+
+	need_exact_clock();
+	need_fair_turns();
+	pin_to_cpu(0);
+	attr.read_format = FORMAT_TIMES;
+	for (cpu.nr = 0; cpu.nr < 8; cpu.nr++)
+		cpu.fd[cpu.nr] = MUST(perf_open(&attr, -1, 0, -1, 0));
+	for (int i = 0; i < 8; i++)
+		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
+	for (unsigned int i = 0; i < cpu.nr; i++)
+		enable(cpu.fd[i]);
+	enable_all();
+	work_for(1000);
+	read_all(&m);
+	for (unsigned int i = 0; i < cpu.nr; i++) {
+		cpu.t[i] = read_timed(cpu.fd[i]);
+		good &= between("the CPU's, in thousandths",
+				cpu.t[i].running * 1000 / cpu.t[i].enabled, 200, 999);
+	}
+	for (unsigned int i = 0; i < m.nr; i++) {
+		good &= between("the task's, in thousandths",
+				m.t[i].running * 1000 / m.t[i].enabled, 200, 999);
+	}
+	ktap_note("the CPU's ran %.1f %%, the task's %.1f %%",
+		  100.0 * cpu.t[0].running / cpu.t[0].enabled,
+		  100.0 * m.t[0].running / m.t[0].enabled);
+	return good;
+}
+
+/* The interval of the turns is the PMU's: a long one leaves whoever came first in place. */
+static bool interval_is_settable(void)
+{
+	static const char path[] = "/sys/bus/event_source/devices/" CPU_PMU "/perf_event_mux_interval_ms";
+	unsigned int ran = 0, least;
+	struct mux m = { 0 };
+	char line[16];
+
+	need_exact_clock();
+	if (read_line(path, line, sizeof(line)) < 0)
+		skip_case("no PMU of this name");
+	least = capacity(PERF_COUNT_HW_INSTRUCTIONS);
+	MUST(write_line(path, "100"));
+	open_singles(&m, 16);
+	enable_all();
+	work_for(60);
+	read_all(&m);
+	MUST(write_line(path, line));
+	/* Whoever is disabled makes room for another, for some microseconds. */
+	for (unsigned int i = 0; i < m.nr; i++)
+		ran += m.t[i].running > 2000000;
+	return between("events that ran within the first interval", ran, least, least + 3);
+}
+
+static const struct test tests[] = {
+	{ "8 events: estimates within 2 %", estimates_of_8 },
+	{ "16 events: estimates within 2 %", estimates_of_16 },
+	{ "32 events: estimates within 2 %", estimates_of_32 },
+	{ "64 events: estimates within 2 %", estimates_of_64 },
+	{ "16 events: equal shares within 5 %", shares_of_16 },
+	{ "64 events: equal shares within 5 %", shares_of_64 },
+	{ "16 events: no counter idles", counters_are_used },
+	{ "groups of 1 to 4: estimates within 2 %", estimates_of_groups },
+	{ "groups of 1 to 4: equal shares within 5 %", shares_of_groups },
+	{ "members of a group take their turns together", groups_stay_together },
+	{ "what fits needs no turns", what_fits_runs_always },
+	{ "a pinned event needs no turns", pinned_runs_always },
+	{ "shares of a task that is switched out and in", switching_keeps_shares },
+	{ "events of CPU and task share the counters", cpu_and_task_share },
+	{ "perf_event_mux_interval_ms", interval_is_settable },
+};
+
+TESTS_MAIN(tests)

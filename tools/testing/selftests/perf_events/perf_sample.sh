@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Debian's perf record of the processor's counters where instructions are the clock: numbers of samples
+# that follow from the program, and shares of time to a percent.
+. /tests/lib.sh
+
+if ! have_cycles || ! have_instructions; then
+	skip "sampling to the number" "instructions are not counted exactly"
+	finish
+	exit
+fi
+
+record -g -e cycles:u $hot rounds 60000 && shares_are 45
+result $? "-g -e cycles:u: shares of the functions"
+
+# Of all counters the emulator tells of the cycle counter's overflows alone at once.
+for period in 100003 1000003; do
+	count=$(perf stat -x, -e cycles:u $hot rounds 10000 2>&1 | cut -d, -f1)
+	want=$((count / period))
+	record -c $period -e cycles:u $hot rounds 10000 && within samples "$(lines .)" $((want - 1)) $((want + 1)) &&
+		within "in the loops" "$(lines ' hot_[ab]$')" $((want * 98 / 100 - 1)) $((want + 1)) &&
+		within "in hot_a" "$(lines ' hot_a$')" $((want * 71 / 100)) $((want * 79 / 100))
+	result $? "-c $period -e cycles:u: as many samples as periods"
+done
+
+# The leader's samples bring what both have counted: a cycle is an instruction here.
+count=$(perf stat -x, -e cycles:u $hot rounds 10000 2>&1 | cut -d, -f1)
+want=$((count / 100003))
+fields=comm,event,period,time
+record -c 100003 -e '{cycles:u,instructions:u}:S' $hot rounds 10000 &&
+	within "the leader's" "$(lines ' cycles:u')" $((want - 1)) $((want + 1)) &&
+	within "the other's" "$(lines 'instructions:u')" $((want - 1)) $((want + 1)) &&
+	within "cycles" "$(awk '/ cycles:u/ { sum += $(NF - 1) } END { printf "%d\n", sum }' $list)" \
+		$((count - 150000)) $((count + 150000)) &&
+	within "instructions" "$(awk '/instructions:u/ { sum += $(NF - 1) } END { printf "%d\n", sum }' $list)" \
+		$((count - 150000)) $((count + 150000))
+result $? "a group that its leader samples: counts of both"
+fields=comm,pid,tid,cpu,time,event,ip,sym
+
+for rate in 250 1000 4000; do
+	record -F $rate -e cycles:u $hot rounds 100000 &&
+		within "samples a second" "$(rate)" $((rate * 85 / 100)) $((rate * 112 / 100))
+	result $? "-F $rate -e cycles:u"
+done
+
+for event in cpu-clock:u task-clock:u; do
+	record -F 1000 -e $event $hot rounds 100000 && shares_are 60 &&
+		within "samples a second" "$(rate)" 850 1120
+	result $? "-F 1000 -e $event"
+done
+
+# In the kernel, too, and only there.
+record -e cycles -c 100003 $hot calls 20000 && within "in the kernel" "$(lines 'ffff[0-9a-f]*')" 100 100000 &&
+	within "in user space" "$(grep -vc 'ffff[0-9a-f]* ' $list)" 3 100000
+result $? "-e cycles: kernel and user"
+
+# The interrupt may come when the system call is over.
+record -e cycles:k -c 100003 $hot calls 20000 && within "in the kernel" "$(lines 'ffff[0-9a-f]* ')" 100 100000 &&
+	within "in user space" "$(grep -vc 'ffff[0-9a-f]* ' $list)" 0 $(($(lines .) / 4))
+result $? "-e cycles:k"
+
+finish

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0
+# For tests in shell: results in KTAP, and comparisons that say what they found. Sourced. What a test
+# wants to be seen after a failure goes to $out.
+
+out=/tmp/test.out
+run=0
+failed=0
+skipped=0
+
+result() {	# GOOD NAME
+	run=$((run + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $run - $2"
+	else
+		failed=$((failed + 1))
+		tail -n 40 $out | sed 's/^/# /'
+		echo "not ok $run - $2"
+	fi
+}
+
+skip() {	# NAME WHY
+	run=$((run + 1)) skipped=$((skipped + 1))
+	echo "ok $run - $1 # SKIP $2"
+}
+
+is() {		# WHAT HAVE WANT
+	[ "$2" = "$3" ] || { echo "$1: $2, expected $3" >>$out; return 1; }
+}
+
+within() {	# WHAT HAVE LEAST MOST; whole numbers
+	[ "$2" -ge "$3" ] 2>/dev/null && [ "$2" -le "$4" ] || {
+		echo "$1: $2, expected $3 to $4" >>$out
+		return 1
+	}
+}
+
+finish() {
+	echo "1..$run"
+	echo "# Totals: pass:$((run - failed - skipped)) fail:$failed xfail:0 xpass:0 skip:$skipped error:0"
+	[ $failed = 0 ]
+}
+
+# --- recording a program, hot, whose functions' shares are known: see hot.c
+
+hot=/tests/hot
+calls=syscalls:sys_enter_getppid
+data=/tmp/perf.data
+list=/tmp/samples	# one sample a line
+
+# perf record into $data, then its samples into $list in the fields of $fields.
+fields=comm,pid,tid,cpu,time,event,ip,sym
+record() {
+	rm -f $data $list
+	timeout 60 perf record -q -T --sample-cpu -o $data "$@" >$out 2>&1 || return
+	samples
+}
+
+samples() {	# [FILE]
+	perf script --no-inline -i "${1:-$data}" -F $fields >$list 2>>$out
+}
+
+report() {	# OPTION...
+	perf report --stdio --no-children -g none -i $data "$@" 2>/dev/null | grep -v '^#' | grep . >>$out
+}
+
+lines() {	# PATTERN: how many samples have it
+	grep -c -e "$1" $list
+}
+
+# A symbol's share of the period, in thousandths, by perf report.
+share() {	# SYMBOL
+	report -F overhead,sym
+	awk -v sym="$1" '$NF == sym { sub("%", "", $1); share = $1 * 10 } END { printf "%d\n", share }' $out
+}
+
+shares_are() {	# SLACK
+	a=$(share hot_a) b=$(share hot_b)
+	within "hot_a, per thousand" "$a" $((750 - $1)) $((750 + $1)) &&
+		within "hot_b, per thousand" "$b" $((250 - $1)) $((250 + $1))
+}
+
+# Values of an event's argument: how many, how many different, the smallest, the greatest.
+values() {	# NAME
+	sed -n "s/.* $1=\\([0-9]*\\).*/\\1/p" $list | sort -n | awk '
+		{ n++; different += n == 1 || $1 != last; last = $1 }
+		n == 1 { first = $1 }
+		END { print n + 0, different + 0, first + 0, last + 0 }'
+}
+
+# Samples for each second between the first and the last. perf writes "12.345678:".
+rate() {
+	awk '{ for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) t = $i + 0 }
+		NR == 1 { first = t } END { printf "%d\n", (NR - 1) / (t - first) }' $list
+}
+
+# Is a processor's counter there, and does it count instructions?
+have_cycles() {
+	perf stat -x, -e cycles:u $hot rounds 100 2>&1 | grep -q '^[1-9]'
+}
+
+have_instructions() {
+	count=$(perf stat -x, -e instructions:u $hot rounds 1000 2>&1 | cut -d, -f1)
+	[ "$count" -ge 8000000 ] 2>/dev/null && [ "$count" -lt 8200000 ]
+}
+
+echo "KTAP version 1"
+mkdir -p /tmp
+: >$out

@@ -1,0 +1,728 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What has broken implementations of this ABI before, where it concerns counting: things done at
+ * the same time, in an unusual order, or with a part of them failing. What is asked of the kernel
+ * is to live, to say nothing in its log, and to count right afterwards.
+ */
+#include "workload.h"
+
+#include <pthread.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#define SECONDS		4
+#define NOBODY		65534
+
+static uint64_t end_of_race;
+
+static void begin_race(unsigned int ms)
+{
+	end_of_race = now_ns() + ms * 1000000ull;
+}
+
+static bool racing(void)
+{
+	return now_ns() < end_of_race;
+}
+
+/* Runs @fn in @nr threads until each returns. */
+static void in_threads(unsigned int nr, void *(*fn)(void *), void *arg)
+{
+	pthread_t thread[16];
+
+	for (unsigned int i = 0; i < nr; i++) {
+		if (pthread_create(&thread[i], NULL, fn, arg))
+			fail_case("pthread_create");
+	}
+	for (unsigned int i = 0; i < nr; i++)
+		pthread_join(thread[i], NULL);
+}
+
+static bool still_counts(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
+	int fd;
+
+	attr.read_format = FORMAT_TIMES;
+	fd = open_self(&attr, -1);
+	spin_ms(5);
+	return between("task-clock afterwards", read_timed(fd).value, 4000000, UINT64_MAX);
+}
+
+static struct perf_event_attr hw_or_sw(bool hw)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+
+	if (!hw)
+		return attr;
+	attr.type = PERF_TYPE_HARDWARE;
+	attr.config = PERF_COUNT_HW_CPU_CYCLES;
+	attr.exclude_kernel = 1;
+	return attr;
+}
+
+/*
+ * 2015-9004, 2016-6786, 2016-6787, 2017-6001, 2022-1729: opens with one group_fd race each other,
+ * some of which move the group to the hardware's context.
+ */
+static volatile int shared_leader = -1;
+
+static void *join_leader(void *arg)
+{
+	bool hw = have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	unsigned int turn = 0;
+	pid_t pid = *(pid_t *)arg;
+
+	while (racing()) {
+		struct perf_event_attr attr = hw_or_sw(hw && turn++ % 2);
+		int fd = perf_open(&attr, pid, -1, shared_leader, 0);
+		uint64_t value;
+
+		if (fd >= 0) {
+			if (turn % 3)
+				read(fd, &value, sizeof(value));
+			close(fd);
+		}
+	}
+	return NULL;
+}
+
+static void *replace_leader(void *arg)
+{
+	struct perf_event_attr attr = hw_or_sw(false);
+	pid_t pid = *(pid_t *)arg;
+
+	attr.read_format = PERF_FORMAT_GROUP;
+	while (racing()) {
+		int old = shared_leader, fd = perf_open(&attr, pid, -1, -1, 0);
+
+		shared_leader = fd;
+		usleep(300);
+		close(old);
+	}
+	return NULL;
+}
+
+static void *any_role(void *arg)
+{
+	static unsigned int next;
+
+	return __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) ? join_leader(arg)
+							      : replace_leader(arg);
+}
+
+static bool opens_race_in_one_group(void)
+{
+	pid_t pid = fork_child();
+
+	if (!pid)
+		for (;;)
+			usleep(100);
+	begin_race(SECONDS * 1000);
+	in_threads(5, any_role, &pid);
+	end_child(pid);
+	return still_counts();
+}
+
+/* The same on a CPU instead of a task. */
+static void *join_on_cpu(void *arg)
+{
+	bool hw = have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	unsigned int turn = 0;
+
+	(void)arg;
+	while (racing()) {
+		struct perf_event_attr attr = hw_or_sw(false);
+		int leader = perf_open(&attr, -1, turn % 2, -1, 0), fd[4];
+
+		for (int i = 0; i < 4; i++) {
+			attr = hw_or_sw(hw && i % 2);
+			fd[i] = perf_open(&attr, -1, turn % 2, leader, 0);
+		}
+		turn++;
+		close(turn % 3 ? fd[0] : leader);
+		for (int i = 1; i < 4; i++)
+			close(fd[i]);
+		close(turn % 3 ? leader : fd[0]);
+	}
+	return NULL;
+}
+
+static bool opens_race_on_a_cpu(void)
+{
+	need_cpus(2);
+	begin_race(SECONDS * 1000);
+	in_threads(4, join_on_cpu, NULL);
+	return still_counts();
+}
+
+/* The leader closes while siblings are opened, read, enabled. */
+static volatile int victim[4];
+
+static void *use_victims(void *arg)
+{
+	uint64_t room[32], value;
+
+	(void)arg;
+	while (racing()) {
+		for (int i = 0; i < 4; i++) {
+			int fd = victim[i];
+
+			ioctl(fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+			read(fd, room, sizeof(room));
+			ioctl(fd, PERF_EVENT_IOC_ENABLE, i & 1 ? PERF_IOC_FLAG_GROUP : 0);
+			ioctl(fd, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
+			ioctl(fd, PERF_EVENT_IOC_ID, &value);
+		}
+	}
+	return NULL;
+}
+
+static bool groups_end_under_use(void)
+{
+	struct perf_event_attr attr = hw_or_sw(false);
+	pthread_t thread[2];
+
+	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES | PERF_FORMAT_ID;
+	begin_race(SECONDS * 1000);
+	for (int i = 0; i < 4; i++)
+		victim[i] = -1;
+	for (int i = 0; i < 2; i++)
+		pthread_create(&thread[i], NULL, use_victims, NULL);
+	for (unsigned int turn = 0; racing(); turn++) {
+		for (int i = 0; i < 4; i++)
+			victim[i] = perf_open(&attr, 0, -1, i ? victim[0] : -1, 0);
+		usleep(100);
+		for (int i = 0; i < 4; i++)
+			close(victim[(i + turn) % 4]);
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	return still_counts();
+}
+
+/* ECHILD: the child's group is not like its parent's. */
+static bool grown_or_not(const char *what, ssize_t n, ssize_t want)
+{
+	return (n < 0 && errno == ECHILD) || same(what, n, want);
+}
+
+/* 2023-5717, 2023-6931: the group of a parent changes between fork and read. */
+static bool group_changes_after_fork(void)
+{
+	struct perf_event_attr attr = hw_or_sw(false);
+	uint64_t room[64];
+	bool good = true;
+
+	attr.inherit = 1;
+	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
+	for (int round = 0; round < 50; round++) {
+		int leader = open_self(&attr, -1), fd[6];
+		struct gate ready = gate_new();
+		pid_t pid;
+		ssize_t n;
+
+		for (int i = 0; i < 3; i++)
+			fd[i] = open_self(&attr, leader);
+		pid = fork_child();
+		if (!pid) {
+			/* or its copies would keep the events */
+			for (int i = 0; i < 3; i++)
+				close(fd[i]);
+			gate_open(&ready);
+			for (;;)
+				pause();
+		}
+		gate_wait(&ready);
+		close(fd[round % 3]);
+		n = read(leader, room, sizeof(room));
+		good &= grown_or_not("bytes after a close", n, 6 * 8);
+		for (int i = 3; i < 6; i++)
+			fd[i] = open_self(&attr, leader);
+		n = read(leader, room, sizeof(room));
+		good &= grown_or_not("bytes after opens", n, 9 * 8);
+		end_child(pid);
+		n = read(leader, room, sizeof(room));
+		good &= same("bytes after its end", n, 9 * 8);
+		for (int i = 0; i < 6; i++) {
+			if (i != round % 3)
+				close(fd[i]);
+		}
+		close(leader);
+		close(ready.fd[0]);
+		close(ready.fd[1]);
+	}
+	return good & still_counts();
+}
+
+/* 2026-31528: a software leader, hardware sibling, inherited, in a group that cannot always run. */
+static bool inherited_group_without_room(void)
+{
+	struct perf_event_attr sw = hw_or_sw(false), hw = hw_or_sw(true);
+	bool good = true;
+	int leader[12];
+
+	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	sw.inherit = 1;
+	hw.inherit = 1;
+	for (int i = 0; i < 12; i++) {
+		leader[i] = open_self(&sw, -1);
+		open_self(&hw, leader[i]);
+		open_self(&hw, leader[i]);
+	}
+	for (int round = 0; round < 20; round++) {
+		pid_t pid = fork_child();
+
+		if (!pid) {
+			spin_ms(15);
+			_exit(0);
+		}
+		good &= child_was_good(pid);
+		close(leader[round % 12]);
+		leader[round % 12] = open_self(&sw, -1);
+	}
+	return good & still_counts();
+}
+
+/* 2026-23311: pinned groups that find no room, while others wait in poll() or read. */
+static bool pinned_without_room(void)
+{
+	struct perf_event_attr attr = hw_or_sw(true);
+	unsigned int in_error = 0;
+	uint64_t value;
+	int fd[64];
+
+	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	for (int round = 0; round < 20; round++) {
+		in_error = 0;
+		for (int i = 0; i < 64; i++) {
+			attr.pinned = i % 3 == 0;
+			fd[i] = MUST(perf_open(&attr, round & 1 ? -1 : 0, round & 1 ? 0 : -1,
+					       i % 3 ? fd[i - i % 3] : -1, 0));
+		}
+		spin_ms(2);
+		for (int i = 0; i < 64; i++)
+			in_error += !read(fd[i], &value, sizeof(value));
+		for (int i = 63; i >= 0; i--)
+			close(fd[i]);
+	}
+	return between("in error", in_error, 1, 64) & still_counts();
+}
+
+/* 2025-21895: a task with events on two PMUs forks while another attaches. */
+static void *attach_to(void *arg)
+{
+	bool hw = have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	pid_t pid = *(pid_t *)arg;
+
+	for (unsigned int turn = 0; racing(); turn++) {
+		struct perf_event_attr attr = hw_or_sw(hw && turn & 1);
+		int fd;
+
+		attr.inherit = 1;
+		fd = perf_open(&attr, pid, -1, -1, 0);
+		if (fd >= 0)
+			perf_count(fd);
+		close(fd);
+	}
+	return NULL;
+}
+
+static bool attached_to_while_forking(void)
+{
+	pid_t pid = fork_child();
+
+	begin_race(SECONDS * 1000);
+	if (!pid) {
+		struct perf_event_attr sw = hw_or_sw(false), hw = hw_or_sw(true);
+
+		sw.inherit = 1;
+		hw.inherit = 1;
+		perf_open(&sw, 0, -1, -1, 0);
+		perf_open(&hw, 0, -1, -1, 0);
+		while (racing()) {
+			pid_t child = fork();
+
+			if (!child)
+				_exit(0);
+			waitpid(child, NULL, 0);
+		}
+		_exit(0);
+	}
+	in_threads(3, attach_to, &pid);
+	return child_was_good(pid) & still_counts();
+}
+
+/* Attaching to a task that exits, execs, or is being killed. */
+static bool attached_to_while_dying(void)
+{
+	struct perf_event_attr attr = hw_or_sw(false);
+	unsigned int opened = 0;
+
+	attr.inherit = 1;
+	begin_race(SECONDS * 1000);
+	while (racing()) {
+		pid_t pid = fork_child();
+		int fd[20];
+
+		if (!pid) {
+			usleep(opened % 7 * 50);
+			if (opened % 3)
+				_exit(0);
+			execl("/bin/true", "true", NULL);
+			_exit(1);
+		}
+		for (int i = 0; i < 20; i++) {
+			fd[i] = perf_open(&attr, pid, -1, i % 4 && fd[i - 1] >= 0 ? fd[i - i % 4] :
+					  -1, 0);
+			opened += fd[i] >= 0;
+		}
+		if (opened % 2)
+			kill(pid, SIGKILL);
+		for (int i = 0; i < 20; i++)
+			close(fd[(i * 7) % 20]);
+		waitpid(pid, NULL, 0);
+	}
+	return between("opened", opened, 20, UINT64_MAX) & still_counts();
+}
+
+/* A storm of forks and exits of tasks with inherited groups, read meanwhile. */
+static bool fork_storm(void)
+{
+	struct perf_event_attr attr = hw_or_sw(false);
+	uint64_t room[16];
+	int leader;
+
+	attr.inherit = 1;
+	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
+	leader = open_self(&attr, -1);
+	open_self(&attr, leader);
+	begin_race(SECONDS * 1000);
+	for (int i = 0; i < 4; i++) {
+		pid_t pid = fork_child();
+
+		if (!pid) {
+			while (racing()) {
+				pid_t child = fork();
+
+				if (!child) {
+					if (fork() == 0)
+						_exit(0);
+					_exit(0);
+				}
+				waitpid(child, NULL, 0);
+			}
+			_exit(0);
+		}
+	}
+	while (racing()) {
+		read(leader, room, sizeof(room));
+		ioctl(leader, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+		ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+	}
+	close(leader);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	return still_counts();
+}
+
+/* The events of a family are closed by their owner while a child passes them on. */
+static bool closed_while_forking(void)
+{
+	struct perf_event_attr attr = hw_or_sw(false);
+
+	attr.inherit = 1;
+	begin_race(SECONDS * 1000);
+	for (unsigned int turn = 0; racing(); turn++) {
+		int fd[4];
+		pid_t pid;
+
+		for (int i = 0; i < 4; i++)
+			fd[i] = open_self(&attr, i % 2 ? fd[i - 1] : -1);
+		pid = fork_child();
+		while (!pid) {
+			if (!fork())
+				_exit(0);
+			waitpid(-1, NULL, 0);
+		}
+		usleep(turn % 20 * 100);
+		for (int i = 0; i < 4; i++)
+			close(fd[(turn + i) % 4]);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	return still_counts();
+}
+
+/* Whoever is born while its family is being disabled does not count. */
+static bool disabled_while_forking(void)
+{
+	struct perf_event_attr attr = hw_or_sw(false);
+	unsigned int counted_on = 0;
+
+	attr.inherit = 1;
+	begin_race(SECONDS * 1000);
+	for (unsigned int turn = 0; racing(); turn++) {
+		int fd = open_self(&attr, -1);
+		struct gate born = gate_new();
+		pid_t pid = fork_child();
+		uint64_t before;
+
+		if (!pid) {
+			setpgid(0, 0);
+			for (int i = 0; i < 3 && fork(); i++)
+				;
+			gate_open(&born);
+			for (;;)
+				;
+		}
+		usleep(turn % 30 * 20);
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+		for (int i = 0; i < 4; i++)
+			gate_wait(&born);
+		before = perf_count(fd);
+		usleep(3000);
+		counted_on += perf_count(fd) != before;
+		kill(-pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		close(fd);
+		close(born.fd[0]);
+		close(born.fd[1]);
+	}
+	return between("families that counted on", counted_on, 0, 0) & still_counts();
+}
+
+/* 2023-2235, 2026-64556: exec removes some of a group while it is used by others. */
+static bool exec_races_with_close(void)
+{
+	struct perf_event_attr attr = hw_or_sw(false);
+
+	begin_race(SECONDS * 1000);
+	for (unsigned int turn = 0; racing(); turn++) {
+		struct gate go = gate_new();
+		pid_t pid = fork_child();
+		int leader, fd[3];
+
+		if (!pid) {
+			gate_wait(&go);
+			execl("/bin/true", "true", NULL);
+			_exit(1);
+		}
+		attr.remove_on_exec = turn & 1;
+		leader = perf_open(&attr, pid, -1, -1, 0);
+		for (int i = 0; i < 3; i++) {
+			attr.remove_on_exec = turn >> (i + 1) & 1;
+			fd[i] = perf_open(&attr, pid, -1, leader, 0);
+		}
+		gate_open(&go);
+		usleep(turn % 10 * 100);
+		close(turn & 16 ? leader : fd[0]);
+		close(fd[1]);
+		close(fd[2]);
+		close(turn & 16 ? fd[0] : leader);
+		close(go.fd[0]);
+		close(go.fd[1]);
+		waitpid(pid, NULL, 0);
+	}
+	return still_counts();
+}
+
+/* Events whose task sleeps are closed, and their memory is used again before it runs. */
+static bool closed_while_asleep(void)
+{
+	struct perf_event_attr attr = hw_or_sw(true), other = hw_or_sw(false);
+	bool good = true;
+
+	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	for (int round = 0; round < 8; round++) {
+		struct gate ran = gate_new(), go = gate_new();
+		pid_t pid = fork_child();
+		int fd[4], reuse[64];
+
+		if (!pid) {
+			for (int i = 0; i < 2; i++) {
+				spin_ms(3);
+				gate_open(&ran);
+				gate_wait(&go);
+			}
+			spin_ms(5);
+			gate_open(&ran);
+			pause();
+		}
+		gate_wait(&ran);
+		for (int i = 0; i < 4; i++)
+			fd[i] = MUST(perf_open(&attr, pid, -1, round & 1 && i ? fd[0] : -1, 0));
+		gate_open(&go);
+		gate_wait(&ran);
+		for (int i = 0; i < 3; i++)
+			close(fd[(i + round / 2) % 3]);
+		sleep_ms(60);
+		for (int i = 0; i < 64; i++)
+			reuse[i] = open_self(&other, -1);
+		gate_open(&go);
+		gate_wait(&ran);
+		good &= between("cycles of what is left", perf_count(fd[3]), 1000, UINT64_MAX - 1);
+		close(fd[3]);
+		for (int i = 0; i < 64; i++)
+			close(reuse[i]);
+		end_child(pid);
+	}
+	return good & still_counts();
+}
+
+/* 2019-3901: an unprivileged user may not look into a task that has more rights by now. */
+static bool opens_on_set_uid_program(void)
+{
+	struct perf_event_attr attr = hw_or_sw(false);
+	struct gate ready = gate_new();
+	bool good;
+	pid_t target, pid;
+
+	attr.exclude_kernel = 1;
+	target = fork_child();
+	if (!target) {
+		/* As after exec of a set-uid program: another user, not to be dumped. */
+		gate_open(&ready);
+		pause();
+	}
+	gate_wait(&ready);
+	pid = fork_child();
+	if (!pid) {
+		int fd;
+
+		MUST(setresgid(NOBODY, NOBODY, NOBODY));
+		MUST(setresuid(NOBODY, NOBODY, NOBODY));
+		fd = perf_open(&attr, target, -1, -1, 0);
+		_exit(!refused("another user's task", fd, EACCES, ""));
+	}
+	good = child_was_good(pid);
+	end_child(target);
+	return good;
+}
+
+/* A PMU's interval is changed, events rotate, tasks come and go: all at once. */
+static void *rotate_work(void *arg)
+{
+	struct perf_event_attr attr = hw_or_sw(true);
+
+	(void)arg;
+	while (racing()) {
+		int fd[16];
+
+		for (int i = 0; i < 16; i++)
+			fd[i] = perf_open(&attr, i & 1 ? -1 : 0, i & 1 ? (i >> 1) & 1 : -1, -1, 0);
+		spin_ms(10);
+		for (int i = 0; i < 16; i++)
+			close(fd[i]);
+	}
+	return NULL;
+}
+
+static void *move_work(void *arg)
+{
+	(void)arg;
+	for (unsigned int turn = 0; racing(); turn++) {
+		pin_to_cpu(turn & 1);
+		spin_ms(1);
+	}
+	return NULL;
+}
+
+static void *mixed_work(void *arg)
+{
+	static unsigned int next;
+
+	return __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % 2 ? rotate_work(arg)
+								  : move_work(arg);
+}
+
+static bool rotation_and_migration(void)
+{
+	struct perf_event_attr attr = hw_or_sw(true);
+	int fd[10];
+
+	need_cpus(2);
+	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	attr.inherit = 1;
+	for (int i = 0; i < 10; i++)
+		fd[i] = open_self(&attr, -1);
+	begin_race(SECONDS * 1000);
+	in_threads(4, mixed_work, NULL);
+	for (int i = 0; i < 10; i++)
+		close(fd[i]);
+	return still_counts();
+}
+
+/* As many as descriptors allow, opened and closed again, leave nothing behind. */
+static uint64_t memory_in_use_kb(void)
+{
+	char line[128];
+	uint64_t slab = 0, value;
+	FILE *f = fopen("/proc/meminfo", "r");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "SUnreclaim: %lu", &value) == 1 ||
+		    sscanf(line, "Percpu: %lu", &value) == 1)
+			slab += value;
+	}
+	if (f)
+		fclose(f);
+	return slab;
+}
+
+static void open_many(unsigned int nr)
+{
+	int *fd = calloc(nr, sizeof(*fd));
+
+	for (unsigned int i = 0; i < nr; i++) {
+		struct perf_event_attr attr = hw_or_sw(false);
+
+		attr.config = i % PERF_COUNT_SW_BPF_OUTPUT;
+		fd[i] = perf_open(&attr, i & 1 ? -1 : 0, i & 1 ? 0 : -1, -1, 0);
+	}
+	for (unsigned int i = 0; i < nr; i++)
+		close(fd[i]);
+	free(fd);
+}
+
+static bool nothing_is_left(void)
+{
+	struct rlimit many = { 4096, 4096 };
+	uint64_t before, after;
+
+	MUST(setrlimit(RLIMIT_NOFILE, &many));
+	open_many(3000);
+	sleep_ms(300);
+	before = memory_in_use_kb();
+	for (int i = 0; i < 10; i++)
+		open_many(3000);
+	sleep_ms(500);
+	after = memory_in_use_kb();
+	return between("KiB that did not come back", after > before ? after - before : 0, 0, 2000);
+}
+
+static const struct test tests[] = {
+	{ "opens with one group_fd race each other", opens_race_in_one_group },
+	{ "opens on a CPU race each other", opens_race_on_a_cpu },
+	{ "groups end while they are used", groups_end_under_use },
+	{ "a group changes after fork", group_changes_after_fork },
+	{ "inherited groups that do not fit", inherited_group_without_room },
+	{ "pinned groups that do not fit", pinned_without_room },
+	{ "attached to while forking", attached_to_while_forking },
+	{ "attached to while exiting, exec'ing, dying", attached_to_while_dying },
+	{ "a storm of forks", fork_storm },
+	{ "closed while a child forks", closed_while_forking },
+	{ "disabled while a child forks", disabled_while_forking },
+	{ "exec and close of remove_on_exec groups", exec_races_with_close },
+	{ "closed while their task sleeps", closed_while_asleep },
+	{ "a task of another user", opens_on_set_uid_program },
+	{ "rotation and migration", rotation_and_migration },
+	{ "nothing is left of 30000 events", nothing_is_left },
+};
+
+TESTS_MAIN(tests)

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Why a request was refused: /proc/sys/kernel/perf_event_error for the thread that asked, and the
+ * tracepoint perf:perf_event_refused for whoever looks on. Errnos and reasons of every rule are
+ * what errno shows; here it is how they are told.
+ */
+#include "workload.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+static const char sysctl[] = "/proc/sys/kernel/perf_event_error";
+
+static void need_reasons(void)
+{
+	if (!says_why())
+		skip_case("this kernel does not say why");
+}
+
+static const char *reason(void)
+{
+	static __thread char line[256];
+
+	if (perf_reason(line, sizeof(line)) < 0)
+		fail_case(sysctl);
+	return line;
+}
+
+static bool speaks_of(const char *text, const char *of)
+{
+	if (strstr(text, of))
+		return true;
+	ktap_note("\"%s\" does not speak of \"%s\"", text, of);
+	return false;
+}
+
+/* A period with the highest bit, which no event may have. */
+static int ask_for_nonsense(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CPU_CLOCK);
+
+	attr.exclude_kernel = 1;
+	attr.sample_period = 1ull << 63;
+	return perf_open(&attr, 0, -1, -1, 0);
+}
+
+static int ask_for_other_nonsense(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CPU_CLOCK);
+
+	attr.read_format = 1ull << 40;
+	return perf_open(&attr, 0, -1, -1, 0);
+}
+
+static bool names_the_field(void)
+{
+	need_reasons();
+	return refused("bit 63", ask_for_nonsense(), EINVAL, "sample_period") &
+	       refused("bit 40", ask_for_other_nonsense(), EINVAL, "read_format");
+}
+
+/* Nothing was refused yet: no reason. A success does not wipe it out. */
+static bool is_the_last_one(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CPU_CLOCK);
+	pid_t pid;
+
+	need_reasons();
+	pid = fork_child();
+	if (!pid) {
+		bool good = same("letters before the first", strlen(reason()), 0);
+
+		ask_for_nonsense();
+		good &= speaks_of(reason(), "sample_period");
+		good &= speaks_of(reason(), "sample_period");
+		open_self(&attr, -1);
+		good &= speaks_of(reason(), "sample_period");
+		ask_for_other_nonsense();
+		good &= speaks_of(reason(), "read_format");
+		fflush(stdout);
+		_exit(!good);
+	}
+	return child_was_good(pid);
+}
+
+static void *ask_in_thread(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 1000; i++) {
+		ask_for_other_nonsense();
+		if (!speaks_of(reason(), "read_format"))
+			return (void *)1;
+	}
+	return NULL;
+}
+
+static bool is_the_threads_own(void)
+{
+	pthread_t thread[4];
+	bool good = true;
+	void *bad;
+
+	need_reasons();
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, ask_in_thread, NULL);
+	for (int i = 0; i < 1000; i++) {
+		ask_for_nonsense();
+		good &= speaks_of(reason(), "sample_period");
+	}
+	for (int i = 0; i < 4; i++) {
+		pthread_join(thread[i], &bad);
+		good &= !bad;
+	}
+	return good;
+}
+
+/* An unprivileged user reads it, too; nobody writes it. */
+static bool is_for_everybody(void)
+{
+	struct stat st;
+	pid_t pid;
+
+	need_reasons();
+	MUST(stat(sysctl, &st));
+	pid = fork_child();
+	if (!pid) {
+		MUST(setresuid(65534, 65534, 65534));
+		ask_for_nonsense();
+		_exit(!speaks_of(reason(), "sample_period"));
+	}
+	return child_was_good(pid) & same("mode", st.st_mode & 0777, 0444) &
+	       same("write", write_line(sysctl, "x"), -1);
+}
+
+static bool ioctls_and_mmap_as_well(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CPU_CLOCK);
+	uint64_t period = 1000;
+	bool good = true;
+	int fd;
+	void *p;
+
+	need_reasons();
+	fd = open_self(&attr, -1);
+	good &= refused("ioctl", ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), EINVAL, "period");
+	p = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	good &= refused("mmap", p == MAP_FAILED ? -1 : 0, EINVAL, "pages");
+	good &= refused("read", read(fd, &period, 4), ENOSPC, "bytes");
+	return good;
+}
+
+#define TRACING	"/sys/kernel/tracing"
+
+/* The trace says the errno and the same words, and counts as any tracepoint. */
+static bool tracepoint(void)
+{
+	static char trace[16384];
+	struct perf_event_attr attr;
+	char line[64];
+	bool good = true;
+	ssize_t n = 0, got;
+	int file, fd;
+
+	need_reasons();
+	if (read_line(TRACING "/events/perf/perf_event_refused/id", line, sizeof(line)) <= 0)
+		fail_case("perf:perf_event_refused");
+	attr = perf_attr(PERF_TYPE_TRACEPOINT, strtoul(line, NULL, 10));
+	fd = open_self(&attr, -1);
+	MUST(write_line(TRACING "/trace", ""));
+	close(MUST(open(TRACING "/trace", O_WRONLY | O_TRUNC)));
+	MUST(write_line(TRACING "/events/perf/perf_event_refused/enable", "1"));
+	for (int i = 0; i < 10; i++)
+		ask_for_nonsense();
+	ask_for_other_nonsense();
+	MUST(write_line(TRACING "/events/perf/perf_event_refused/enable", "0"));
+	good &= same("counted", perf_count(fd), 11);
+	file = MUST(open(TRACING "/trace", O_RDONLY));
+	while ((got = read(file, trace + n, sizeof(trace) - 1 - n)) > 0)
+		n += got;
+	trace[n] = '\0';
+	good &= speaks_of(trace, "sample_period");
+	good &= speaks_of(trace, "read_format");
+	good &= speaks_of(trace, "22");
+	return good;
+}
+
+static const struct test tests[] = {
+	{ "the reason names the field", names_the_field },
+	{ "it is that of the last refusal", is_the_last_one },
+	{ "it is the thread's own", is_the_threads_own },
+	{ "everybody reads it, nobody writes it", is_for_everybody },
+	{ "ioctl, mmap and read say why, too", ioctls_and_mmap_as_well },
+	{ "perf:perf_event_refused", tracepoint },
+};
+
+TESTS_MAIN(tests)

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Software events: each counts exactly what its name says, in the task or on the CPU where it
+ * happens.
+ */
+#include "workload.h"
+
+#include <sys/syscall.h>
+
+#define PAGES	200
+
+static char *pages(int prot, int flags, int fd)
+{
+	char *p = mmap(NULL, PAGES * 4096ul, prot, flags, fd, 0);
+
+	if (p == MAP_FAILED)
+		fail_case("mmap");
+	/* huge pages would take one fault for all */
+	madvise(p, PAGES * 4096ul, MADV_NOHUGEPAGE);
+	return p;
+}
+
+static void touch(char *p)
+{
+	for (int i = 0; i < PAGES; i++)
+		*(volatile char *)(p + i * 4096ul) = 1;
+}
+
+static int open_event(uint64_t config, pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = sw_attr(config);
+
+	return MUST(perf_open(&attr, pid, cpu, -1, 0));
+}
+
+/* Anonymous memory: minor faults, one for each page, and none for pages that are there. */
+static bool minor_faults(void)
+{
+	char *p = pages(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	int all = open_event(PERF_COUNT_SW_PAGE_FAULTS, 0, -1);
+	int minor = open_event(PERF_COUNT_SW_PAGE_FAULTS_MIN, 0, -1);
+	int major = open_event(PERF_COUNT_SW_PAGE_FAULTS_MAJ, 0, -1);
+	uint64_t before[3];
+
+	perf_count(all);
+	before[0] = perf_count(all);
+	before[1] = perf_count(minor);
+	before[2] = perf_count(major);
+	touch(p);
+	touch(p);
+	return same("faults", perf_count(all) - before[0], PAGES) &
+	       same("minor faults", perf_count(minor) - before[1], PAGES) &
+	       same("major faults", perf_count(major) - before[2], 0);
+}
+
+/* A fault of each kind: write to a page that was read (copied from the zero page) faults twice. */
+static bool faults_of_reading_and_writing(void)
+{
+	char *p = pages(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	int all = open_event(PERF_COUNT_SW_PAGE_FAULTS, 0, -1);
+	uint64_t before = perf_count(all);
+	unsigned int sum = 0;
+
+	for (int i = 0; i < PAGES; i++)
+		sum += *(volatile char *)(p + i * 4096ul);
+	touch(p);
+	return same("faults", perf_count(all) - before, 2 * PAGES) & !sum;
+}
+
+/* exclude_user: the kernel's own faults on user memory only, those of a read() into new pages. */
+static bool faults_by_mode(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	char *p = pages(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	char *q = pages(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	int zero = open("/dev/zero", O_RDONLY), user, kernel;
+	uint64_t before[2];
+
+	attr.exclude_kernel = 1;
+	user = open_self(&attr, -1);
+	attr.exclude_kernel = 0;
+	attr.exclude_user = 1;
+	kernel = open_self(&attr, -1);
+	perf_count(user);
+	before[0] = perf_count(user);
+	before[1] = perf_count(kernel);
+	touch(p);
+	MUST(read(zero, q, PAGES * 4096ul));
+	return same("user's faults", perf_count(user) - before[0], PAGES) &
+	       same("kernel's faults", perf_count(kernel) - before[1], PAGES);
+}
+
+/* Nobody else's faults. */
+static bool faults_of_the_task(void)
+{
+	char *p = pages(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	struct gate go = gate_new(), done = gate_new();
+	uint64_t before, own;
+	pid_t pid = fork_child();
+	int fd, mine;
+
+	if (!pid) {
+		gate_wait(&go);
+		touch(p);
+		gate_open(&done);
+		pause();
+	}
+	fd = open_event(PERF_COUNT_SW_PAGE_FAULTS, pid, -1);
+	mine = open_event(PERF_COUNT_SW_PAGE_FAULTS, 0, -1);
+	before = perf_count(fd);
+	own = perf_count(mine);
+	gate_open(&go);
+	gate_wait(&done);
+	before = perf_count(fd) - before;
+	own = perf_count(mine) - own;
+	end_child(pid);
+	return between("the child's", before, PAGES, PAGES + 20) & between("mine", own, 0, 5);
+}
+
+/* A task that gives way by sleeping, N times: N switches. */
+static bool context_switches(void)
+{
+	int fd = open_event(PERF_COUNT_SW_CONTEXT_SWITCHES, 0, -1);
+	uint64_t before = perf_count(fd), switches = thread_switches();
+
+	for (int i = 0; i < 200; i++)
+		usleep(500);
+	switches = thread_switches() - switches;
+	return near("switches", perf_count(fd) - before, switches, 2) &
+	       between("enough of them", switches, 100, 1000);
+}
+
+/* Another task's, as the scheduler itself has counted them. */
+static uint64_t switches_of(pid_t pid)
+{
+	uint64_t sum = 0, value;
+	char path[64], line[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "voluntary_ctxt_switches: %lu", &value) == 1 ||
+		    sscanf(line, "nonvoluntary_ctxt_switches: %lu", &value) == 1)
+			sum += value;
+	}
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+/* The CPU that a task runs on or ran on last. */
+static int cpu_of(pid_t pid)
+{
+	char path[64], line[512];
+	const char *word;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (read_line(path, line, sizeof(line)) < 0)
+		return -1;
+	/* behind the name, which may have blanks, it is the 37th word */
+	word = strrchr(line, ')');
+	for (int i = 0; word && i < 37; i++)
+		word = strchr(word + 1, ' ');
+	return word ? atoi(word) : -1;
+}
+
+/* Until it has run there, too: one that is moved twice before it runs has migrated once. */
+static void wait_until_on(pid_t pid, int cpu)
+{
+	uint64_t switches;
+	int ms;
+
+	for (ms = 0; cpu_of(pid) != cpu && ms < 1000; ms++)
+		sleep_ms(1);
+	switches = switches_of(pid);
+	for (; switches_of(pid) < switches + 2 && ms < 1000; ms++)
+		sleep_ms(1);
+}
+
+/* Ping-pong of two tasks on one CPU: both switch at each round, and the CPU twice as often. */
+static bool switches_of_two_tasks(void)
+{
+	struct gate ping, pong;
+	int task, child, cpu;
+	uint64_t before, mine, other;
+	pid_t pid;
+
+	pin_to_cpu(0);
+	ping = gate_new();
+	pong = gate_new();
+	pid = fork_child();
+	if (!pid) {
+		for (;;) {
+			gate_wait(&ping);
+			gate_open(&pong);
+		}
+	}
+	other = switches_of(pid);
+	mine = thread_switches();
+	task = open_event(PERF_COUNT_SW_CONTEXT_SWITCHES, 0, -1);
+	child = open_event(PERF_COUNT_SW_CONTEXT_SWITCHES, pid, -1);
+	cpu = open_event(PERF_COUNT_SW_CONTEXT_SWITCHES, -1, 0);
+	before = perf_count(cpu);
+	for (int i = 0; i < 500; i++) {
+		gate_open(&ping);
+		gate_wait(&pong);
+	}
+	before = perf_count(cpu) - before;
+	mine = thread_switches() - mine;
+	other = switches_of(pid) - other;
+	return near("mine", perf_count(task), mine, 2) &
+	       near("the other's", perf_count(child), other, 2) &
+	       between("at each round", mine, 500, UINT64_MAX) &
+	       between("the CPU's", before, mine + other - 2, mine + other + 300);
+}
+
+static bool migrations(void)
+{
+	int fd, switches;
+
+	need_cpus(2);
+	pin_to_cpu(0);
+	fd = open_event(PERF_COUNT_SW_CPU_MIGRATIONS, 0, -1);
+	switches = open_event(PERF_COUNT_SW_CONTEXT_SWITCHES, 0, -1);
+	for (int i = 1; i <= 50; i++)
+		pin_to_cpu(i & 1);
+	return same("migrations", perf_count(fd), 50) &
+	       between("switches", perf_count(switches), 50, 200);
+}
+
+/* One that is moved by another, while it sleeps. */
+static bool migrations_of_another(void)
+{
+	cpu_set_t set;
+	pid_t pid;
+	int fd;
+
+	need_cpus(2);
+	pid = fork_child();
+	if (!pid) {
+		pin_to_cpu(0);
+		for (;;)
+			usleep(100);
+	}
+	sleep_ms(20);
+	fd = open_event(PERF_COUNT_SW_CPU_MIGRATIONS, pid, -1);
+	for (int i = 1; i <= 20; i++) {
+		CPU_ZERO(&set);
+		CPU_SET(i & 1, &set);
+		MUST(sched_setaffinity(pid, sizeof(set), &set));
+		wait_until_on(pid, i & 1);
+	}
+	end_child(pid);
+	return same("migrations", perf_count(fd), 20);
+}
+
+static bool dummy_counts_nothing(void)
+{
+	int fd = open_event(PERF_COUNT_SW_DUMMY, 0, -1);
+	int cpu = open_event(PERF_COUNT_SW_DUMMY, -1, 0);
+
+	usleep(1000);
+	touch(pages(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1));
+	return same("dummy", perf_count(fd), 0) & same("the CPU's", perf_count(cpu), 0);
+}
+
+/* They exist everywhere, even where nothing makes them happen. */
+static bool all_can_be_opened(void)
+{
+	bool good = true;
+
+	for (int i = 0; i < PERF_COUNT_SW_MAX; i++) {
+		struct perf_event_attr attr = sw_attr(i);
+		int self = perf_open(&attr, 0, -1, -1, 0);
+		int cpu = perf_open(&attr, -1, 0, -1, 0);
+
+		if (self < 0 || cpu < 0) {
+			ktap_note("number %d: %d, %d (%s)", i, self, cpu, strerrorname_np(errno));
+			good = false;
+		}
+		close(self);
+		close(cpu);
+	}
+	return good;
+}
+
+/* A fault in each of many events: all see it, and the same. */
+static bool many_events_count_alike(void)
+{
+	char *p = pages(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	uint64_t before[64];
+	bool good = true;
+	int fd[64];
+
+	for (int i = 0; i < 64; i++)
+		fd[i] = open_event(PERF_COUNT_SW_PAGE_FAULTS, 0, i & 1 ? -1 : 0);
+	pin_to_cpu(0);
+	for (int i = 0; i < 64; i++)
+		before[i] = perf_count(fd[i]);
+	for (int i = 0; i < 64; i++)
+		before[i] = perf_count(fd[i]);
+	touch(p);
+	for (int i = 0; i < 64; i++)
+		good &= same("one of 64", perf_count(fd[i]) - before[i], PAGES);
+	return good;
+}
+
+/* Disabled, nothing; enabled, all; bound to another CPU, nothing. */
+static bool only_while_enabled(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	char *p = pages(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	char *q = pages(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	char *r = pages(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	uint64_t before;
+	int fd;
+
+	attr.disabled = 1;
+	fd = open_self(&attr, -1);
+	touch(p);
+	enable(fd);
+	before = perf_count(fd);
+	before = perf_count(fd);
+	touch(q);
+	before = perf_count(fd) - before;
+	disable(fd);
+	touch(r);
+	return same("while enabled", before, PAGES) & between("in all", perf_count(fd), PAGES,
+							      PAGES + 5);
+}
+
+static bool elsewhere_is_not_here(void)
+{
+	char *p = pages(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	char *q = pages(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	uint64_t other_before, here;
+	int other, fd;
+
+	need_cpus(2);
+	pin_to_cpu(0);
+	other = open_event(PERF_COUNT_SW_PAGE_FAULTS, -1, 1);
+	fd = open_event(PERF_COUNT_SW_PAGE_FAULTS, 0, 1);
+	other_before = perf_count(other);
+	touch(p);
+	other_before = perf_count(other) - other_before;
+	here = perf_count(fd);
+	pin_to_cpu(1);
+	touch(q);
+	pin_to_cpu(0);
+	return between("another CPU's", other_before, 0, 20) & same("a task's there", here, 0) &
+	       between("after it went there", perf_count(fd), PAGES, PAGES + 10);
+}
+
+static const struct test tests[] = {
+	{ "minor faults, one for each page", minor_faults },
+	{ "reading, then writing, takes two faults", faults_of_reading_and_writing },
+	{ "faults in user and in kernel mode", faults_by_mode },
+	{ "a task's faults are its own", faults_of_the_task },
+	{ "a context switch for each sleep", context_switches },
+	{ "switches of two tasks and of their CPU", switches_of_two_tasks },
+	{ "migrations of a task that moves itself", migrations },
+	{ "migrations of a task that is moved", migrations_of_another },
+	{ "the dummy counts nothing", dummy_counts_nothing },
+	{ "every software event can be opened", all_can_be_opened },
+	{ "64 events count the same faults", many_events_count_alike },
+	{ "nothing is counted while disabled", only_while_enabled },
+	{ "events of one CPU do not count on another", elsewhere_is_not_here },
+};
+
+TESTS_MAIN(tests)

@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Everything at once, at random: events of every kind are opened, grouped, mapped, redirected, read,
+ * changed and closed by processes that fork, exec, migrate and die, while CPUs come and go. Asked of
+ * the kernel: live, say nothing in the log, give back what was taken, and count right afterwards.
+ *
+ * It is run by "make storm", which sets STORM_SECONDS in the environment (as a kernel parameter);
+ * STORM_SEED repeats the choices of an earlier storm, as far as the scheduler lets it.
+ */
+#include "workload.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <linux/hw_breakpoint.h>
+
+#define WORKERS		6
+#define EVENTS		12
+
+struct held {
+	int		fd;
+	void		*map;
+	size_t		size;
+};
+
+/* What the workers tell of themselves; shared. */
+static struct {
+	uint64_t	opened, refused, mapped, forked, toggled;
+	uint64_t	until;
+} *told;
+
+static uint64_t rng;
+static struct held held[EVENTS];
+static volatile long watched;		/* for breakpoints */
+static unsigned int nr_cpus;
+static uint64_t tracepoint_id[3];
+static unsigned int dynamic_type[16], nr_dynamic;
+static int cgroup_fd = -1;
+
+static uint64_t any(uint64_t below)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return (rng >> 11) % below;
+}
+
+static bool one_in(unsigned int n)
+{
+	return !any(n);
+}
+
+static void count(uint64_t *what)
+{
+	__atomic_fetch_add(what, 1, __ATOMIC_RELAXED);
+}
+
+static uint64_t setting(const char *name, uint64_t otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoull(value, NULL, 0) : otherwise;
+}
+
+static uint64_t number_in(const char *path)
+{
+	char line[32];
+
+	return read_line(path, line, sizeof(line)) > 0 ? strtoull(line, NULL, 0) : 0;
+}
+
+/* What there is to count here. */
+static void look_around(void)
+{
+	static const char * const tracepoints[] = {
+		"sched/sched_switch", "raw_syscalls/sys_enter", "irq/softirq_entry"
+	};
+	const char *devices = "/sys/bus/event_source/devices";
+	struct dirent *entry;
+	char path[512];
+	DIR *dir;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(tracepoints); i++) {
+		snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", tracepoints[i]);
+		tracepoint_id[i] = number_in(path);
+	}
+	dir = opendir(devices);
+	while (dir && (entry = readdir(dir)) && nr_dynamic < ARRAY_SIZE(dynamic_type)) {
+		snprintf(path, sizeof(path), "%s/%s/type", devices, entry->d_name);
+		if (number_in(path) >= PERF_TYPE_MAX)
+			dynamic_type[nr_dynamic++] = number_in(path);
+	}
+	if (dir)
+		closedir(dir);
+	cgroup_fd = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY);
+	nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+}
+
+static void choose_event(struct perf_event_attr *attr)
+{
+	switch (any(8)) {
+	case 0:
+	case 1:
+		attr->type = PERF_TYPE_SOFTWARE;
+		attr->config = any(PERF_COUNT_SW_MAX);
+		break;
+	case 2:
+	case 3:
+		attr->type = PERF_TYPE_HARDWARE;
+		attr->config = any(PERF_COUNT_HW_MAX);
+		break;
+	case 4:
+		attr->type = PERF_TYPE_HW_CACHE;
+		attr->config = any(8) | any(3) << 8 | any(2) << 16;
+		break;
+	case 5:
+		attr->type = PERF_TYPE_TRACEPOINT;
+		attr->config = tracepoint_id[any(ARRAY_SIZE(tracepoint_id))];
+		break;
+	case 6:
+		attr->type = PERF_TYPE_BREAKPOINT;
+		attr->bp_type = HW_BREAKPOINT_W;
+		attr->bp_len = HW_BREAKPOINT_LEN_4;
+		attr->bp_addr = (unsigned long)&watched;
+		attr->exclude_kernel = 1;
+		break;
+	case 7:
+		attr->type = nr_dynamic ? dynamic_type[any(nr_dynamic)] : PERF_TYPE_RAW;
+		attr->config = any(64);
+		break;
+	}
+}
+
+/*
+ * Clocks and counters: a hundred of them with a short period each would leave the emulated CPUs
+ * no time for anything else, which is what was asked for and no news.
+ */
+static bool never_rests(const struct perf_event_attr *attr)
+{
+	return attr->type != PERF_TYPE_TRACEPOINT && attr->type != PERF_TYPE_BREAKPOINT &&
+	       (attr->type != PERF_TYPE_SOFTWARE || attr->config <= PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static void choose_sampling(struct perf_event_attr *attr)
+{
+	static const uint64_t periods[] = { 1, 2, 17, 1000 };
+
+	if (one_in(2))
+		return;
+	if (one_in(4)) {
+		attr->freq = 1;
+		attr->sample_freq = 1 + any(500);
+	} else if (never_rests(attr)) {
+		attr->sample_period = 3000000 + any(3000000);
+	} else {
+		attr->sample_period = periods[any(ARRAY_SIZE(periods))];
+	}
+	attr->sample_type = any(1ull << 25);
+	attr->sample_type &= ~(PERF_SAMPLE_AUX | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_WEIGHT_STRUCT);
+	if (attr->sample_type & PERF_SAMPLE_STACK_USER)
+		attr->sample_stack_user = 8 * any(1024);
+	if (attr->sample_type & (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR)) {
+		attr->sample_regs_user = 0xff;
+		attr->sample_regs_intr = 0xff;
+	}
+	attr->wakeup_events = any(3);
+	attr->sigtrap = one_in(20);
+	attr->remove_on_exec = attr->sigtrap;
+	attr->sig_data = any(1000);
+	attr->write_backward = one_in(8);
+}
+
+static void choose_flags(struct perf_event_attr *attr)
+{
+	attr->read_format = any(32) & (one_in(2) ? 31 : 15);
+	attr->disabled = one_in(3);
+	attr->inherit = one_in(3);
+	attr->inherit_thread = attr->inherit && one_in(4);
+	attr->inherit_stat = attr->inherit && one_in(4);
+	attr->pinned = one_in(8);
+	attr->exclusive = one_in(30);
+	attr->exclude_user = one_in(10);
+	attr->exclude_kernel |= one_in(3);
+	attr->enable_on_exec = one_in(4);
+	attr->mmap = one_in(6);
+	attr->mmap2 = attr->mmap;
+	attr->comm = one_in(6);
+	attr->comm_exec = attr->comm;
+	attr->task = one_in(6);
+	attr->context_switch = one_in(6);
+	attr->ksymbol = one_in(12);
+	attr->cgroup = one_in(12);
+	attr->namespaces = one_in(12);
+	attr->sample_id_all = one_in(2);
+}
+
+static void open_one(struct held *h)
+{
+	struct perf_event_attr attr = perf_attr(0, 0);
+	int cpu = one_in(2) ? -1 : (int)any(nr_cpus);
+	unsigned long flags = one_in(6) ? PERF_FLAG_FD_CLOEXEC : 0;
+	int group = -1, pid = 0;
+
+	choose_event(&attr);
+	choose_sampling(&attr);
+	choose_flags(&attr);
+	if (one_in(3))
+		group = held[any(EVENTS)].fd;
+	if (group >= 0 && one_in(8))
+		flags |= PERF_FLAG_FD_NO_GROUP | PERF_FLAG_FD_OUTPUT;
+	if (cpu >= 0 && one_in(2))
+		pid = -1;
+	if (pid < 0 && one_in(3)) {
+		pid = cgroup_fd;
+		flags |= PERF_FLAG_PID_CGROUP;
+	} else if (!pid && one_in(5)) {
+		pid = getppid();
+	}
+	h->fd = perf_open(&attr, pid, cpu, group, flags);
+	count(h->fd >= 0 ? &told->opened : &told->refused);
+}
+
+static void unmap(struct held *h)
+{
+	if (h->map)
+		munmap(h->map, h->size);
+	h->map = NULL;
+}
+
+static void map_one(struct held *h)
+{
+	if (h->map || h->fd < 0)
+		return;
+	h->size = (1 + (1ul << any(5))) * sysconf(_SC_PAGESIZE);
+	h->map = mmap(NULL, h->size, one_in(4) ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED,
+		      h->fd, 0);
+	if (h->map == MAP_FAILED)
+		h->map = NULL;
+	else
+		count(&told->mapped);
+}
+
+/* A reader: takes all there is. */
+static void consume(struct held *h)
+{
+	struct perf_event_mmap_page *page = h->map;
+
+	if (page)
+		__atomic_store_n(&page->data_tail, __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE),
+				 __ATOMIC_RELEASE);
+}
+
+static void use_one(struct held *h)
+{
+	static const unsigned int plain[] = {
+		PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_RESET
+	};
+	struct pollfd p = { .fd = h->fd, .events = POLLIN };
+	uint64_t room[200], value = any(100000) + 1;
+
+	switch (any(9)) {
+	case 0:
+	case 1:
+		read(h->fd, room, any(2) ? sizeof(room) : any(200));
+		break;
+	case 2:
+		ioctl(h->fd, plain[any(3)], one_in(3) ? PERF_IOC_FLAG_GROUP : 0);
+		break;
+	case 3:
+		ioctl(h->fd, PERF_EVENT_IOC_PERIOD, &value);
+		break;
+	case 4:
+		ioctl(h->fd, PERF_EVENT_IOC_REFRESH, any(5));
+		break;
+	case 5:
+		ioctl(h->fd, PERF_EVENT_IOC_SET_OUTPUT, one_in(4) ? -1 : held[any(EVENTS)].fd);
+		break;
+	case 6:
+		ioctl(h->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, any(2));
+		break;
+	case 7:
+		poll(&p, 1, 0);
+		consume(h);
+		break;
+	case 8:
+		ioctl(h->fd, PERF_EVENT_IOC_ID, &value);
+		prctl(one_in(2) ? PR_TASK_PERF_EVENTS_DISABLE : PR_TASK_PERF_EVENTS_ENABLE);
+		break;
+	}
+}
+
+static void work_a_little(void)
+{
+	for (unsigned int i = any(200); i; i--) {
+		watched++;
+		if (one_in(20))
+			getppid();
+	}
+	run_loop(1 + any(20000));
+	if (one_in(20))
+		usleep(any(500));
+}
+
+static void breed(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return;
+	if (!pid) {
+		rng += getpid();
+		work_a_little();
+		if (one_in(4) && !fork()) {
+			work_a_little();
+			_exit(0);
+		}
+		if (one_in(3))
+			execl("/bin/true", "true", NULL);
+		for (int i = 0; i < EVENTS && one_in(2); i++)
+			close(held[any(EVENTS)].fd);
+		_exit(0);
+	}
+	count(&told->forked);
+	if (one_in(8))
+		kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void ignore_signal(int nr)
+{
+	(void)nr;
+}
+
+/* Until the time is over; a worker that an event's signal ends is begun anew by its parent. */
+static void storm_worker(uint64_t seed)
+{
+	rng = seed * 0x9e3779b97f4a7c15ull + 1;
+	signal(SIGTRAP, ignore_signal);
+	signal(SIGIO, ignore_signal);
+	for (int i = 0; i < EVENTS; i++)
+		held[i] = (struct held){ .fd = -1 };
+	while (now_ns() < told->until) {
+		struct held *h = &held[any(EVENTS)];
+
+		switch (any(12)) {
+		case 0:
+		case 1:
+		case 2:
+			if (one_in(2))
+				unmap(h);
+			close(h->fd);	/* the mapping may outlive it */
+			unmap(h);
+			open_one(h);
+			break;
+		case 3:
+			map_one(h);
+			break;
+		case 4:
+			unmap(h);
+			break;
+		case 5:
+			if (one_in(4))
+				breed();
+			break;
+		case 6:
+			pin_to_cpu(any(nr_cpus));
+			break;
+		case 7:
+			work_a_little();
+			break;
+		default:
+			use_one(h);
+		}
+	}
+	_exit(0);
+}
+
+static void set_cpu(unsigned int cpu, bool on)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", cpu);
+	write_line(path, on ? "1" : "0");
+}
+
+static void toggle_cpus(uint64_t seed)
+{
+	rng = seed + 1;
+	while (now_ns() < told->until && nr_cpus > 1) {
+		unsigned int cpu = 1 + any(nr_cpus - 1);
+
+		set_cpu(cpu, false);
+		usleep(any(30000));
+		set_cpu(cpu, true);
+		usleep(any(200000));
+		count(&told->toggled);
+	}
+	_exit(0);
+}
+
+static void run_storm(uint64_t seed)
+{
+	pid_t pid[WORKERS + 1];
+	int running = 0;
+
+	for (uint64_t i = 0; i <= WORKERS; i++) {
+		pid[i] = fork_child();
+		if (!pid[i])
+			i == WORKERS ? toggle_cpus(seed) : storm_worker(seed + i);
+		running++;
+	}
+	while (running) {
+		pid_t ended = wait(NULL);
+
+		running--;
+		for (uint64_t i = 0; i < WORKERS && now_ns() < told->until; i++) {
+			if (pid[i] != ended)
+				continue;
+			pid[i] = fork_child();
+			if (!pid[i])
+				storm_worker(++seed * 31 + i);
+			running++;
+		}
+	}
+	for (unsigned int cpu = 1; cpu < nr_cpus; cpu++)
+		set_cpu(cpu, true);
+}
+
+static bool lives_through_it(void)
+{
+	uint64_t seconds = setting("STORM_SECONDS", 15), seed = setting("STORM_SEED", now_ns());
+	bool good = true;
+
+	if (!getenv("STORM_SECONDS"))
+		skip_case("STORM_SECONDS is not set; see make storm");
+	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (told == MAP_FAILED)
+		fail_case("mmap");
+	alarm(CASE_SECONDS + seconds * 2);
+	look_around();
+	ktap_note("STORM_SEED=%llu", (unsigned long long)seed);
+	fflush(stdout);
+	told->until = now_ns() + seconds * 1000000000ull;
+	run_storm(seed);
+	ktap_note("%llu events opened, %llu refused, %llu mappings, %llu forks, %llu times a CPU went",
+		  (unsigned long long)told->opened, (unsigned long long)told->refused,
+		  (unsigned long long)told->mapped, (unsigned long long)told->forked,
+		  (unsigned long long)told->toggled);
+	good &= between("opened", told->opened, 2 * seconds, UINT64_MAX);
+	good &= between("mapped", told->mapped, 1, UINT64_MAX);
+	good &= between("forked", told->forked, 1, UINT64_MAX);
+	return good;
+}
+
+/* Each CPU's page faults are counted as one does them. */
+static bool every_cpu_counts(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	bool good = true;
+
+	for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++) {
+		size_t size = 64 * sysconf(_SC_PAGESIZE);
+		char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		int fd;
+
+		pin_to_cpu(cpu);
+		madvise(p, size, MADV_NOHUGEPAGE);
+		fd = open_self(&attr, -1);
+		enable(fd);
+		for (size_t i = 0; i < size; i += sysconf(_SC_PAGESIZE))
+			p[i] = 1;
+		disable(fd);
+		good &= between("faults", perf_count(fd), 64, 72);
+		close(fd);
+		munmap(p, size);
+	}
+	return good;
+}
+
+/* A user's locked memory is back at zero: as much as ever can be mapped. */
+static bool locked_memory_is_free(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_DUMMY);
+	size_t page = sysconf(_SC_PAGESIZE);
+	size_t pages = 1;
+	void *p;
+	int fd;
+
+	while (pages * 2 * page <= (size_t)sysctl_get("perf_event_mlock_kb", 516) * 1024)
+		pages *= 2;
+	attr.exclude_kernel = 1;
+	MUST(sysctl_set("perf_event_paranoid", 2));
+	if (setresuid(65534, 65534, 65534))
+		fail_case("setresuid");
+	fd = open_self(&attr, -1);
+	p = mmap(NULL, (1 + pages) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		ktap_note("mmap of %zu pages: %s", pages, strerror(errno));
+	return p != MAP_FAILED;
+}
+
+static const struct test tests[] = {
+	{ "a storm of everything", lives_through_it },
+	{ "every CPU counts afterwards", every_cpu_counts },
+	{ "locked memory is free again", locked_memory_is_free },
+};
+
+TESTS_MAIN(tests)

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tracepoints, kprobes and uprobes as counters: one count for each hit, of those one asked for.
+ */
+#include "workload.h"
+
+#include <sys/syscall.h>
+#include <sys/stat.h>
+
+#define CALLS	1000
+#define TRACING	"/sys/kernel/tracing"
+
+static long tracepoint(const char *name)
+{
+	char path[160], line[32];
+
+	snprintf(path, sizeof(path), TRACING "/events/%s/id", name);
+	if (read_line(path, line, sizeof(line)) <= 0)
+		skip_case("no such tracepoint");
+	return strtol(line, NULL, 10);
+}
+
+static int open_tracepoint(const char *name, pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, tracepoint(name));
+
+	return MUST(perf_open(&attr, pid, cpu, -1, 0));
+}
+
+static void make_calls(unsigned int nr)
+{
+	while (nr--)
+		short_syscall();
+}
+
+static bool syscall_tracepoint(void)
+{
+	int in = open_tracepoint("syscalls/sys_enter_getppid", 0, -1);
+	int out = open_tracepoint("syscalls/sys_exit_getppid", 0, -1);
+	int other = open_tracepoint("syscalls/sys_enter_getpid", 0, -1);
+	uint64_t before = perf_count(other);
+
+	make_calls(CALLS);
+	return same("entries", perf_count(in), CALLS) & same("exits", perf_count(out), CALLS) &
+	       same("of another call", perf_count(other) - before, 0);
+}
+
+/* A task's: not what others do. A CPU's: whoever does it there. */
+static bool of_task_and_cpu(void)
+{
+	int task, cpu, other;
+	pid_t pid;
+
+	need_cpus(2);
+	pin_to_cpu(0);
+	task = open_tracepoint("syscalls/sys_enter_getppid", 0, -1);
+	cpu = open_tracepoint("syscalls/sys_enter_getppid", -1, 0);
+	other = open_tracepoint("syscalls/sys_enter_getppid", -1, 1);
+	make_calls(CALLS);
+	pid = fork_child();
+	if (!pid) {
+		make_calls(CALLS);
+		pin_to_cpu(1);
+		make_calls(10 * CALLS);
+		_exit(0);
+	}
+	return child_was_good(pid) & same("the task's", perf_count(task), CALLS) &
+	       same("its CPU's", perf_count(cpu), 2 * CALLS) &
+	       same("the other CPU's", perf_count(other), 10 * CALLS);
+}
+
+static bool only_while_enabled(void)
+{
+	int fd = open_tracepoint("syscalls/sys_enter_getppid", 0, -1);
+
+	make_calls(CALLS);
+	disable(fd);
+	make_calls(CALLS);
+	enable(fd);
+	make_calls(1);
+	return same("while enabled", perf_count(fd), CALLS + 1);
+}
+
+/* sched_switch counts in the task that goes: as many as its context switches. */
+static bool sched_switch(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CONTEXT_SWITCHES);
+	int fd = open_tracepoint("sched/sched_switch", 0, -1);
+	int software = open_self(&attr, -1);
+	uint64_t before = perf_count(fd), soft = perf_count(software);
+	uint64_t switches = thread_switches();
+
+	for (int i = 0; i < 200; i++)
+		usleep(500);
+	switches = thread_switches() - switches;
+	return near("switches", perf_count(fd) - before, switches, 2) &
+	       near("software event", perf_count(software) - soft, switches, 2) &
+	       between("enough of them", switches, 100, 1000);
+}
+
+/* sched_process_fork and _exec, of a whole process tree. */
+static bool inherited_tracepoint(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT,
+						tracepoint("sched/sched_process_fork"));
+	int fd;
+
+	attr.inherit = 1;
+	fd = open_self(&attr, -1);
+	for (int i = 0; i < 10; i++) {
+		pid_t pid = fork_child();
+
+		if (!pid) {
+			pid = fork_child();
+			if (!pid)
+				_exit(0);
+			waitpid(pid, NULL, 0);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	return same("forks", perf_count(fd), 20);
+}
+
+/* An ftrace filter decides what is counted. */
+static bool filtered(void)
+{
+	int fd = open_tracepoint("syscalls/sys_enter_close", 0, -1);
+	int second = open_tracepoint("syscalls/sys_enter_close", 0, -1);
+	bool good = true;
+	uint64_t before;
+
+	MUST(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "fd == 12345"));
+	before = perf_count(fd);
+	for (int i = 0; i < CALLS; i++) {
+		raw_syscall(__NR_close, 12345, 0, 0);
+		raw_syscall(__NR_close, 12346, 0, 0);
+	}
+	good &= same("that pass", perf_count(fd) - before, CALLS);
+	good &= refused("nonsense", ioctl(second, PERF_EVENT_IOC_SET_FILTER, "no_such_field == 1"),
+			EINVAL, NULL);
+	return good;
+}
+
+/* Opened and closed over and over: the hooks come and go with the last. */
+static bool opened_and_closed(void)
+{
+	bool good = true;
+
+	for (int i = 0; i < 100 && good; i++) {
+		int fd = open_tracepoint("syscalls/sys_enter_getppid", 0, -1);
+		int second = open_tracepoint("syscalls/sys_enter_getppid", 0, -1);
+
+		make_calls(10);
+		close(fd);
+		make_calls(10);
+		good &= same("the second", perf_count(second), 20);
+		close(second);
+	}
+	return good;
+}
+
+static bool out_of_range(void)
+{
+	static const uint64_t numbers[] = { 0, 1 << 16, 1u << 31, 0xffffffff, 1ull << 63, ~0ull };
+	bool good = true;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(numbers); i++) {
+		struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, numbers[i]);
+		int fd = perf_open(&attr, 0, -1, -1, 0);
+
+		if (fd >= 0 || (errno != EINVAL && errno != ENOENT)) {
+			ktap_note("number %#llx: %d, %s", (unsigned long long)numbers[i], fd,
+				  strerrorname_np(errno));
+			good = false;
+		}
+	}
+	return good;
+}
+
+/* System calls with numbers that do not exist must not index anything. */
+static bool syscalls_out_of_range(void)
+{
+	int fd = open_tracepoint("raw_syscalls/sys_enter", 0, -1);
+	int one = open_tracepoint("syscalls/sys_enter_getppid", 0, -1);
+	uint64_t before;
+
+	perf_count(fd);
+	before = perf_count(fd);
+	for (long nr = 1000; nr < 1100; nr++)
+		raw_syscall(nr, 0, 0, 0);
+	raw_syscall(0x7fffffff, 0, 0, 0);
+	raw_syscall(-2, 0, 0, 0);
+	return same("known", perf_count(one), 0) &
+	       between("all", perf_count(fd) - before, 100, 106);
+}
+
+/*
+ * Probes without tracefs: the kprobe and uprobe PMUs
+ */
+
+static int probe_attr(const char *pmu, struct perf_event_attr *attr, const char *path,
+		      uint64_t offset, bool at_return)
+{
+	char file[128], line[64];
+	int bit = 0;
+	int type = perf_pmu_type(pmu);
+
+	if (type < 0)
+		skip_case("no such PMU");
+	*attr = perf_attr(type, 0);
+	snprintf(file, sizeof(file), "/sys/bus/event_source/devices/%s/format/retprobe", pmu);
+	if (read_line(file, line, sizeof(line)) <= 0 || sscanf(line, "config:%d", &bit) != 1)
+		skip_case("no format/retprobe");
+	attr->config = (uint64_t)at_return << bit;
+	attr->config1 = (uintptr_t)path;
+	attr->config2 = offset;
+	return type;
+}
+
+static int open_probe(const char *pmu, const char *path, uint64_t offset, bool at_return,
+		      pid_t pid, int cpu)
+{
+	struct perf_event_attr attr;
+
+	probe_attr(pmu, &attr, path, offset, at_return);
+	return perf_open(&attr, pid, cpu, -1, 0);
+}
+
+/* Names that the system call's function goes by. */
+#if defined(__x86_64__)
+#define GETPPID	"__x64_sys_getppid"
+#else
+#define GETPPID	"__arm64_sys_getppid"
+#endif
+
+static bool kprobe(void)
+{
+	int in = MUST(open_probe("kprobe", GETPPID, 0, false, 0, -1));
+	int out = MUST(open_probe("kprobe", GETPPID, 0, true, 0, -1));
+
+	make_calls(CALLS);
+	return same("entries", perf_count(in), CALLS) & same("returns", perf_count(out), CALLS);
+}
+
+static bool kprobe_of_cpu(void)
+{
+	int fd;
+	pid_t pid;
+
+	pin_to_cpu(0);
+	fd = MUST(open_probe("kprobe", GETPPID, 0, false, -1, 0));
+	make_calls(CALLS);
+	pid = fork_child();
+	if (!pid) {
+		make_calls(CALLS);
+		_exit(0);
+	}
+	return child_was_good(pid) & same("the CPU's", perf_count(fd), 2 * CALLS);
+}
+
+static bool kprobe_refused(void)
+{
+	bool good = true;
+	int fd;
+
+	fd = open_probe("kprobe", "no_such_function_anywhere", 0, false, 0, -1);
+	good &= fd < 0;
+	if (!good)
+		ktap_note("a probe at a function that is not there");
+	fd = open_probe("kprobe", (char *)8, 0, false, 0, -1);
+	good &= refused("a bad address", fd, EFAULT, NULL);
+	return good;
+}
+
+/* Where this program's function is in its file. */
+__attribute__((noinline, noclone))
+static void probed(void)
+{
+	asm volatile("");
+}
+
+static uint64_t file_offset(void *function)
+{
+	unsigned long start, end, offset, addr = (unsigned long)function;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 && addr >= start &&
+		    addr < end) {
+			fclose(maps);
+			return addr - start + offset;
+		}
+	}
+	skip_case("no /proc/self/maps");
+}
+
+static const char *own_path(void)
+{
+	static char path[256];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (n < 0)
+		fail_case("/proc/self/exe");
+	path[n] = '\0';
+	return path;
+}
+
+static void call_probed(unsigned int nr)
+{
+	while (nr--)
+		probed();
+}
+
+static bool uprobe(void)
+{
+	uint64_t offset = file_offset(probed);
+	int in = open_probe("uprobe", own_path(), offset, false, 0, -1);
+	int out = open_probe("uprobe", own_path(), offset, true, 0, -1);
+
+	/* The root file system may be one that cannot be probed. */
+	if (in < 0 || out < 0)
+		fail_case("uprobe");
+	call_probed(CALLS);
+	return same("entries", perf_count(in), CALLS) & same("returns", perf_count(out), CALLS);
+}
+
+static bool uprobe_of_others(void)
+{
+	uint64_t offset = file_offset(probed);
+	int mine = open_probe("uprobe", own_path(), offset, false, 0, -1), its, cpu;
+	struct gate go = gate_new(), done = gate_new();
+	bool good = true;
+	pid_t pid;
+
+	pin_to_cpu(0);
+	pid = fork_child();
+	if (!pid) {
+		gate_wait(&go);
+		call_probed(CALLS);
+		gate_open(&done);
+		pause();
+	}
+	its = open_probe("uprobe", own_path(), offset, false, pid, -1);
+	cpu = open_probe("uprobe", own_path(), offset, false, -1, 0);
+	if (mine < 0 || its < 0 || cpu < 0)
+		fail_case("uprobe");
+	gate_open(&go);
+	gate_wait(&done);
+	good &= same("mine", perf_count(mine), 0);
+	good &= same("the child's", perf_count(its), CALLS);
+	good &= same("the CPU's", perf_count(cpu), CALLS);
+	call_probed(10);
+	good &= same("mine", perf_count(mine), 10);
+	good &= same("the child's", perf_count(its), CALLS);
+	good &= same("the CPU's", perf_count(cpu), CALLS + 10);
+	close(its);
+	close(mine);
+	call_probed(10);
+	good &= same("the CPU's", perf_count(cpu), CALLS + 20);
+	end_child(pid);
+	return good;
+}
+
+static bool uprobe_is_inherited(void)
+{
+	struct perf_event_attr attr;
+	pid_t pid;
+	int fd;
+
+	probe_attr("uprobe", &attr, own_path(), file_offset(probed), false);
+	attr.inherit = 1;
+	fd = MUST(perf_open(&attr, 0, -1, -1, 0));
+	for (int i = 0; i < 5; i++) {
+		pid = fork_child();
+		if (!pid) {
+			call_probed(CALLS);
+			_exit(0);
+		}
+		if (!child_was_good(pid))
+			return false;
+	}
+	return same("five children", perf_count(fd), 5 * CALLS);
+}
+
+/* A probe that was made in tracefs counts by its number. */
+static bool probe_event(void)
+{
+	int fd;
+
+	if (write_line(TRACING "/kprobe_events", "p:perf_test/getppid " GETPPID "\n"))
+		skip_case("no kprobe_events");
+	fd = open_tracepoint("perf_test/getppid", 0, -1);
+	make_calls(CALLS);
+	if (!same("entries", perf_count(fd), CALLS))
+		return false;
+	if (!refused("removed while in use",
+		     write_line(TRACING "/kprobe_events", "-:perf_test/getppid\n"), EBUSY, NULL))
+		return false;
+	close(fd);
+	return same("removed", write_line(TRACING "/kprobe_events", "-:perf_test/getppid\n"), 0);
+}
+
+/* Tracepoints in a group with other software events, read as one. */
+static bool in_a_group(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT,
+						tracepoint("syscalls/sys_enter_getppid"));
+	struct perf_event_attr clock = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
+	struct reading r;
+	int leader;
+
+	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
+	attr.disabled = 1;
+	leader = open_self(&attr, -1);
+	open_self(&clock, leader);
+	make_calls(CALLS);
+	enable(leader);
+	make_calls(CALLS);
+	disable(leader);
+	make_calls(CALLS);
+	return read_format(leader, attr.read_format, &r) && same("members", r.nr, 2) &&
+	       same("calls", r.member[0].value, CALLS) &&
+	       between("clock", r.member[1].value, 1, r.running + 1000000);
+}
+
+static const struct test tests[] = {
+	{ "syscall tracepoints", syscall_tracepoint },
+	{ "a task's and a CPU's", of_task_and_cpu },
+	{ "only while enabled", only_while_enabled },
+	{ "sched_switch", sched_switch },
+	{ "inherited", inherited_tracepoint },
+	{ "an ftrace filter", filtered },
+	{ "opened and closed over and over", opened_and_closed },
+	{ "numbers out of range", out_of_range },
+	{ "system calls out of range", syscalls_out_of_range },
+	{ "in a group", in_a_group },
+	{ "kprobe, kretprobe", kprobe },
+	{ "kprobe on a CPU", kprobe_of_cpu },
+	{ "kprobes that cannot be", kprobe_refused },
+	{ "uprobe, uretprobe", uprobe },
+	{ "uprobe of a child and of a CPU", uprobe_of_others },
+	{ "uprobe, inherited", uprobe_is_inherited },
+	{ "a probe made in tracefs", probe_event },
+};
+
+TESTS_MAIN(tests)
