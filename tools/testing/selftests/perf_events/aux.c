@@ -561,6 +561,9 @@ int main(void)
 		ktap_skip("AUX area", "no PMU test_aux");
 		return ktap_finish();
 	}
+	/* A switch to another task would end one trace and begin another. */
+	if (sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 10 }))
+		ktap_bail_out("SCHED_FIFO");
 	test_full_trace();
 	test_watermark();
 	test_truncated();

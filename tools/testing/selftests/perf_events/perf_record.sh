@@ -187,12 +187,13 @@ else
 		cat $list >>/tmp/all
 		perf script --show-lost-events -i $file 2>/dev/null | grep 'PERF_RECORD_LOST lost' >>/tmp/lost
 	done
-	mv /tmp/all $list
+	uniq /tmp/all >$list
 	set -- $(sed -n 's/^ *[^ ]* *\([0-9]*\) .* value=\([0-9]*\).*/\1 \2/p' $list | awk '
 		{ n++; jumps += $2 != next_value[$1] + 0; next_value[$1] = $2 + 1 } END { print n + 0, jumps + 0 }')
 	lost=$(awk '{ n += $NF } END { print n + 0 }' /tmp/lost)
+	# Some of the few records that are not samples may be among the lost.
 	[ $status = 0 ] && within files "$(ls $data.[0-9]* | wc -l)" 3 12 &&
-		is "values, and lost where the host was too slow" $(($1 + lost)) 13500 &&
+		within "values, and lost where the host was too slow" $(($1 + lost)) 13500 $((13500 + (lost ? 20 : 0))) &&
 		within "out of order" "$2" 0 "$(wc -l </tmp/lost)"
 	result $? "--switch-output=128K: nothing is missing between the files"
 	rm -f $data.*
@@ -215,7 +216,7 @@ fi
 
 # A buffer of one page, and more than its reader can take: what is not there is counted as lost. Of the
 # few records that are not samples some may be among the lost.
-fields=comm,event
+fields=comm,tid,time,event
 record -m 1 -e $calls -c 1 $hot calls 100000
 status=$?
 lost=$(perf report --stdio -s comm -i $data 2>/dev/null | awk '/^# Total Lost Samples:/ { print $NF }')
@@ -252,7 +253,7 @@ set -- $(tail -n 1 $out)
 within records "$1" 600 100000 && is "back in time on their CPU" "$2" 0
 result $? "time goes forward on each CPU"
 
-fields=comm,addr,ip,sym,period,event
+fields=comm,time,addr,ip,sym,period,event
 record -d -c 1 -e page-faults:u $hot rounds 1
 status=$?
 set -- $(perf stat -x, -e page-faults:u $hot rounds 1 2>&1 | cut -d, -f1)

@@ -5,8 +5,8 @@
 . /tests/lib.sh
 
 case $(uname -m) in
-aarch64) third=%x2 ;;
-*)       third=%dx ;;
+aarch64) third=%x2 getppid=173 ;;
+*)       third=%dx getppid=110 ;;
 esac
 
 # --- top
@@ -31,7 +31,7 @@ for event in cycles:u cpu-clock:u; do
 	fi
 	screens -e $event -p $hot_pid
 	set -- $(top_of_screen)
-	is "hottest function" "$2" hot_a && within "its share" "$1" 62 88
+	is "hottest function" "$2" hot_a && within "its share" "$1" 55 95
 	result $? "top --stdio -e $event -p"
 done
 
@@ -70,14 +70,18 @@ else
 		is others "$(grep -c 'pread64' $out)" 0
 	result $? "trace -e: two kinds of calls"
 
-	# One run in some, on a loaded host, lacks the first child; whether perf or the kernel loses it is open.
-	if [ -z "${TRACE_CHILDREN-}" ]; then
-		skip "trace -s: children" "TRACE_CHILDREN is not set: a child is missing now and then"
-	else
-		timeout 60 perf trace -s -o $out sh -c "$hot calls 30; $hot calls 12; true" >/dev/null 2>&1
-		is getppid "$(awk '$1 == "getppid" && $2 > 1 { print $2 }' $out | sort -n | xargs)" "12 30"
-		result $? "trace -s: children"
-	fi
+	# On one CPU: perf trace takes one CPU's records after the other's, and when a fork comes after what
+	# the child did, it forgets that.
+	timeout 60 taskset 1 perf trace -s -o $out sh -c "$hot calls 30; $hot calls 12; true" >/dev/null 2>&1
+	is getppid "$(awk '$1 == "getppid" && $2 > 1 { print $2 }' $out | sort -n | xargs)" "12 30"
+	result $? "trace -s: children"
+
+	# That each is there on whichever CPU; the shell itself makes one call.
+	fields=comm,tid,cpu,time,event,trace
+	record -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -c 1 sh -c "$hot calls 30; $hot calls 12; true" &&
+		is "entries by children" "$(lines '^ *hot .*:sys_enter: NR '$getppid)" 42 &&
+		is "exits by children" "$(lines '^ *hot .*:sys_exit: NR '$getppid)" 42
+	result $? "raw system calls of children"
 
 	$hot pingpong 3000000 &
 	pid=$!
@@ -123,7 +127,7 @@ result $? "sched map"
 # --- lock
 
 timeout 60 perf lock record -o $data $hot contend 3000 >$out 2>&1
-fields=comm,event,trace
+fields=comm,time,event,trace
 samples
 begun=$(lines 'lock:contention_begin') ended=$(lines 'lock:contention_end')
 perf lock contention -i $data >$out 2>&1
@@ -178,7 +182,7 @@ fi
 
 fields=comm,pid,tid,cpu,time,period,event,ip,sym,dso,addr
 record -d -c 3 -e page-faults:u $hot rounds 1 &&
-	is "records in this form" "$(grep -cE '^ *hot +[0-9]+/[0-9]+ +\[00[01]\] +[0-9]+\.[0-9]{6}: +3 +page-faults:u: +[0-9a-f]+ [^ ]+ \(.+\) +[0-9a-f]+ [^ ]+ \(.+\)$' $list)" \
+	is "records in this form" "$(grep -cE '^ *hot +[0-9]+/[0-9]+ +\[00[01]\] +[0-9]+\.[0-9]{9}: +3 +page-faults:u: +[0-9a-f]+ [^ ]+ \(.+\) +[0-9a-f]+ [^ ]+ \(.+\)$' $list)" \
 		"$(lines .)" && within records "$(lines .)" 3 1000
 result $? "script -F: every field has its value"
 
@@ -186,7 +190,7 @@ perf buildid-list -i $data >$out 2>&1
 grep -qE '^[0-9a-f]{40} /tests/hot$' $out
 result $? "buildid-list"
 
-fields=comm,event
+fields=comm,time,event
 record -e $calls -c 1 $hot calls 100
 perf inject -b -i $data -o $data.new >$out 2>&1 && samples $data.new && is samples "$(lines getppid)" 100
 result $? "inject -b"

@@ -55,8 +55,10 @@ record() {
 	samples
 }
 
+# perf record looks at data_head twice before it reads: a record that comes in between it reads again
+# the next time. Such a pair stands side by side and has one time.
 samples() {	# [FILE]
-	perf script --no-inline -i "${1:-$data}" -F $fields >$list 2>>$out
+	perf script --no-inline --ns -i "${1:-$data}" -F $fields 2>>$out | uniq >$list
 }
 
 report() {	# OPTION...
