@@ -65,6 +65,7 @@ void perf_switched_out(struct perf_event_context *ctx);
 
 /* rotate.c */
 void perf_rotate_arm(struct perf_cpu_pmu_context *cpc);
+void perf_rotate_cancel(int cpu);
 void perf_rotate_init(void);
 
 /* cgroup.c */

@@ -133,6 +133,8 @@ int perf_event_exit_cpu(unsigned int cpu)
 {
 	struct perf_cpu_context *cpuctx = per_cpu_ptr(&perf_cpu_context, cpu);
 
+	if (!cpu_online(cpu))
+		perf_rotate_cancel(cpu);
 	if (!cpuctx->online)
 		return 0;
 

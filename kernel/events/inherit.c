@@ -196,12 +196,11 @@ static int inherit_all(struct inherit *in, struct perf_event_context *from)
 		return -ENOMEM;
 	in->child->perf_event_ctxp = in->ctx;
 
+	/* After an error, too: a parent must know of the children there are, not to go before them. */
 	ret = inherit_groups(in, from);
-	if (ret)
-		return ret;
 	perf_start_unseen(in->ctx);
 	adopt_all(in->ctx);
-	return 0;
+	return ret;
 }
 
 /**

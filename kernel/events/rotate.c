@@ -85,6 +85,9 @@ static enum hrtimer_restart rotate_timer(struct hrtimer *timer)
 	u64 now = perf_clock();
 	bool more;
 
+	/* Its own CPU has just gone, with all that waited there. */
+	if (cpc != perf_this_cpc(cpc->epc.pmu))
+		return HRTIMER_NORESTART;
 	if (task_ctx) {
 		raw_spin_lock(&task_ctx->lock);
 		perf_ctx_freeze(task_ctx, now);
@@ -110,6 +113,21 @@ void perf_rotate_arm(struct perf_cpu_pmu_context *cpc)
 		return;
 	set_window(cpc, hrtimer_cb_get_time(&cpc->timer));
 	hrtimer_start_expires(&cpc->timer, HRTIMER_MODE_ABS_PINNED_HARD);
+}
+
+/**
+ * perf_rotate_cancel - no turns on a CPU that has gone
+ * @cpu: it; its timers were moved to another CPU when it went
+ *
+ * Nobody else touches them before the CPU is back. Context: may sleep
+ */
+void perf_rotate_cancel(int cpu)
+{
+	struct pmu *pmu;
+
+	guard(srcu)(&perf_pmus_srcu);
+	list_for_each_entry_srcu(pmu, &perf_pmus, entry, srcu_read_lock_held(&perf_pmus_srcu))
+		hrtimer_cancel(&per_cpu_ptr(pmu->cpu_pmu_context, cpu)->timer);
 }
 
 /* Default interval: a tick, but no less than a millisecond. */

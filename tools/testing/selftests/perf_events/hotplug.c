@@ -313,10 +313,79 @@ static bool cgroup_comes_back(void)
 	return good;
 }
 
+#define TURNS	16	/* events: more than there are counters */
+
+/* More events than counters, of a CPU or of a task. */
+static void open_many(int fd[TURNS], pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "");
+
+	attr.read_format = FORMAT_TIMES;
+	attr.disabled = 0;
+	for (int i = 0; i < TURNS; i++)
+		fd[i] = MUST(perf_open(&attr, pid, cpu, -1, 0));
+}
+
+/* Each of them has run, and waited, in half a second. */
+static bool all_have_turns(const char *whose, const int fd[TURNS])
+{
+	struct timed before[TURNS], after;
+	bool good = true;
+
+	for (int i = 0; i < TURNS; i++)
+		before[i] = read_timed(fd[i]);
+	sleep_ms(500);
+	for (int i = 0; i < TURNS; i++) {
+		after = read_timed(fd[i]);
+		good &= between(whose, after.running - before[i].running, 10 * MS, 490 * MS);
+		good &= between("time", after.enabled - before[i].enabled, 490 * MS, UINT64_MAX);
+	}
+	return good;
+}
+
+/* The timer of the turns is the CPU's: it goes with it, and comes back. */
+static bool turns_come_back(void)
+{
+	int cpu_fd[TURNS], task_fd[TURNS], other_fd[TURNS];
+	bool good = true;
+	cpu_set_t set;
+	pid_t pid;
+
+	need_instructions();
+	need_hotplug();
+	need_return();
+	CPU_ZERO(&set);
+	CPU_SET(1, &set);
+	pid = fork_child();
+	while (!pid)
+		run_loop(10000);
+	open_many(cpu_fd, -1, 1);
+	open_many(other_fd, -1, 0);
+	open_many(task_fd, pid, -1);
+	for (int i = 0; i < 8; i++) {
+		MUST(sched_setaffinity(pid, sizeof(set), &set));
+		sleep_ms(7 * i + 1);
+		set_online(false);
+		sleep_ms(i % 4);
+		set_online(true);
+	}
+	good &= all_have_turns("CPU's, its task elsewhere", cpu_fd);
+	MUST(sched_setaffinity(pid, sizeof(set), &set));
+	good &= all_have_turns("CPU's, beside a task's", cpu_fd);
+	good &= all_have_turns("task's, beside a CPU's", task_fd);
+	for (int i = 0; i < TURNS; i++)
+		close(cpu_fd[i]);
+	good &= all_have_turns("task's", task_fd);
+	good &= all_have_turns("other CPU's", other_fd);
+	end_child(pid);
+	return good;
+}
+
 static const struct test tests[] = {
 	{ "a CPU's faults are counted after its return", software_comes_back },
 	{ "a CPU's clock stands still while it is away", clock_stands_still },
 	{ "a CPU's hardware events count after its return", hardware_comes_back },
+	{ "multiplexed events take turns after a CPU's return", turns_come_back },
 	{ "a task's event goes with the task", task_is_counted_elsewhere },
 	{ "enabling, disabling, closing while the CPU is away", operations_while_away },
 	{ "closed before and after the CPU's return", closed_while_away },
