@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory that is not there: each system call is made again and again, and each time the next of its
+ * allocations fails. It either does without, or says ENOMEM and leaves nothing behind: what was there
+ * before goes on, and the call works once there is memory.
+ *
+ * Needs a kernel with fault injection (CONFIG_FAILSLAB, CONFIG_FAIL_PAGE_ALLOC); the debug kernel,
+ * which has it, looks for leaks when the tests are over.
+ */
+#include "workload.h"
+
+#include <linux/hw_breakpoint.h>
+
+#define MANY	2000	/* allocations that no call here makes */
+
+static const char fail_nth[] = "/proc/thread-self/fail-nth";
+static int fail_fd = -1;
+
+/* By default only allocations that may not sleep fail. */
+static void need_faults(void)
+{
+	static const char * const wait[] = {
+		"/sys/kernel/debug/failslab/ignore-gfp-wait",
+		"/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait",
+	};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(wait); i++) {
+		if (write_line(wait[i], "N"))
+			skip_case("no fault injection in this kernel");
+	}
+	write_line("/sys/kernel/debug/fail_page_alloc/min-order", "0");
+	write_line("/sys/kernel/debug/fail_page_alloc/verbose", "0");
+	write_line("/sys/kernel/debug/failslab/verbose", "0");
+	fail_fd = MUST(open(fail_nth, O_RDWR | O_CLOEXEC));
+}
+
+static void fail_next(unsigned int nth)
+{
+	char line[16];
+
+	MUST(pwrite(fail_fd, line, snprintf(line, sizeof(line), "%u", nth), 0));
+}
+
+/* Disarms. Has one failed since? */
+static bool has_failed(void)
+{
+	int error = errno;
+	char line[16] = "";
+	bool failed;
+
+	MUST(pread(fail_fd, line, sizeof(line) - 1, 0));
+	failed = !strtoul(line, NULL, 10);
+	if (!failed)
+		MUST(pwrite(fail_fd, "0", 1, 0));
+	errno = error;
+	return failed;
+}
+
+/*
+ * @call returns what it made, to be undone by @undo, or -1 and errno. True if it fails with ENOMEM
+ * or not at all, at least once with ENOMEM, and works in the end.
+ */
+static bool every_allocation(const char *what, long (*call)(void), void (*undo)(long))
+{
+	unsigned int nth, refusals = 0;
+	bool failed = true;
+	long made;
+
+	for (nth = 1; failed && nth < MANY; nth++) {
+		fail_next(nth);
+		made = call();
+		failed = has_failed();
+		if (made >= 0) {
+			undo(made);
+			continue;
+		}
+		refusals++;
+		if (errno != ENOMEM) {
+			ktap_note("%s, allocation %u: %s", what, nth, strerrorname_np(errno));
+			return false;
+		}
+	}
+	if (!between(what, refusals, 1, nth) || !between("allocations", nth, 2, MANY - 1))
+		return false;
+	return true;
+}
+
+static void close_made(long fd)
+{
+	close(fd);
+}
+
+static struct perf_event_attr wanted;
+static int wanted_pid, wanted_cpu, wanted_group;
+
+static long open_wanted(void)
+{
+	return perf_open(&wanted, wanted_pid, wanted_cpu, wanted_group, PERF_FLAG_FD_CLOEXEC);
+}
+
+static bool open_without(const char *what, struct perf_event_attr attr, int pid, int cpu, int group)
+{
+	wanted = attr;
+	wanted_pid = pid;
+	wanted_cpu = cpu;
+	wanted_group = group;
+	return every_allocation(what, open_wanted, close_made);
+}
+
+static uint64_t tracepoint(const char *name)
+{
+	char path[128], line[16];
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", name);
+	return read_line(path, line, sizeof(line)) > 0 ? strtoull(line, NULL, 10) : 0;
+}
+
+static volatile int watched;
+
+static bool opens(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	struct perf_event_attr sampling = attr;
+	struct perf_event_attr trace = perf_attr(PERF_TYPE_TRACEPOINT, 0);
+	struct perf_event_attr bp = perf_attr(PERF_TYPE_BREAKPOINT, 0);
+	pid_t pid = waiting_child();
+	bool good;
+
+	need_faults();
+	trace.config = tracepoint("syscalls/sys_enter_getppid");
+	bp.bp_type = HW_BREAKPOINT_W;
+	bp.bp_len = HW_BREAKPOINT_LEN_4;
+	bp.bp_addr = (unsigned long)&watched;
+	bp.exclude_kernel = 1;
+	sampling.sample_period = 1;
+	sampling.sample_type = PERF_SAMPLE_CALLCHAIN;
+	good = open_without("a task's software event", attr, 0, -1, -1);
+	good &= open_without("another task's", attr, pid, -1, -1);
+	good &= open_without("a CPU's", attr, -1, 0, -1);
+	good &= open_without("with call chains", sampling, 0, -1, -1);
+	good &= open_without("a tracepoint", trace, 0, -1, -1);
+	good &= open_without("a breakpoint", bp, 0, -1, -1);
+	if (have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES)) {
+		attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+		good &= open_without("a hardware event", attr, 0, -1, -1);
+		good &= open_without("another task's hardware event", attr, pid, -1, -1);
+	}
+	end_child(pid);
+	return good;
+}
+
+/* A group's third member is not had: the other two go on. */
+static bool group_goes_on(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	uint64_t before;
+	int leader, member;
+	bool good;
+
+	need_faults();
+	leader = open_self(&attr, -1);
+	member = open_self(&attr, leader);
+	before = perf_count(member);
+	good = open_without("a member", attr, 0, -1, leader);
+	for (int i = 0; i < 10; i++) {
+		char *p = mmap(NULL, 4096, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		*(volatile char *)p = 1;
+		munmap(p, 4096);
+	}
+	return good & between("faults since", perf_count(member) - before, 10, 100000) &
+	       between("the leader's", perf_count(leader), perf_count(member), UINT64_MAX);
+}
+
+/* Inherited: two groups, one of them of three. */
+#define HEIRS	4
+static int family[HEIRS];
+
+static void open_family(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
+
+	attr.inherit = 1;
+	attr.read_format = FORMAT_TIMES;
+	for (int i = 0; i < HEIRS; i++) {
+		if (i == 2 && have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+			attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+		attr.inherit = 1;
+		attr.disabled = 0;
+		attr.read_format = FORMAT_TIMES;
+		family[i] = open_self(&attr, i == 1 || i == 3 ? family[i & 2] : -1);
+	}
+}
+
+static long fork_one(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		run_loop(1000);
+		_exit(0);
+	}
+	return pid;
+}
+
+static void reap(long pid)
+{
+	waitpid(pid, NULL, 0);
+}
+
+static bool forks(void)
+{
+	uint64_t enabled[HEIRS];
+	bool good;
+
+	need_faults();
+	open_family();
+	good = every_allocation("fork", fork_one, reap);
+	/* Children that came to nothing have counted nothing, and the next one's count arrives. */
+	for (int i = 0; i < HEIRS; i++) {
+		enabled[i] = read_timed(family[i]).enabled;
+		good &= between("enabled", enabled[i], 1, now_ns());
+	}
+	reap(MUST(fork_one()));
+	for (int i = 0; i < HEIRS; i++) {
+		struct timed t = read_timed(family[i]);
+
+		good &= between("enabled since", t.enabled, enabled[i] + 1, UINT64_MAX);
+	}
+	for (int i = 0; i < HEIRS; i++)
+		close(family[i]);
+	return good;
+}
+
+/* Parents are closed by somebody else while forks fail. */
+static bool forks_and_closes(void)
+{
+	uint64_t end;
+	pid_t pid;
+
+	need_faults();
+	end = now_ns() + 2000000000;
+	for (unsigned int nth = 1; now_ns() < end; nth = nth % 150 + 1) {
+		int sync[2];
+
+		open_family();
+		MUST(pipe(sync));
+		/* The closer shares the files. */
+		pid = syscall(__NR_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
+		if (!pid) {
+			MUST(read(sync[0], &(char){ 0 }, 1));
+			for (int i = 0; i < HEIRS; i++)
+				close(family[i]);
+			_exit(0);
+		}
+		MUST(pid);
+		MUST(write(sync[1], "", 1));
+		fail_next(nth);
+		long child = fork_one();
+
+		has_failed();
+		if (child > 0)
+			reap(child);
+		waitpid(pid, NULL, 0);
+		close(sync[0]);
+		close(sync[1]);
+	}
+	return true;
+}
+
+static int mapped_fd;
+
+static long map_buffer(void)
+{
+	void *p = mmap(NULL, 9 * sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
+		       mapped_fd, 0);
+
+	return p == MAP_FAILED ? -1 : (long)p;
+}
+
+static void unmap_buffer(long p)
+{
+	munmap((void *)p, 9 * sysconf(_SC_PAGESIZE));
+}
+
+static bool maps(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+
+	need_faults();
+	attr.sample_period = 1;
+	mapped_fd = open_self(&attr, -1);
+	return every_allocation("mmap", map_buffer, unmap_buffer);
+}
+
+static const char *filter = "common_pid > 0 && (common_pid < 100000 || common_pid == 7)";
+static int filtered_fd;
+
+static long set_filter(void)
+{
+	return ioctl(filtered_fd, PERF_EVENT_IOC_SET_FILTER, filter);
+}
+
+static void filter_stays(long none)
+{
+	(void)none;
+}
+
+static bool filters(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, 0);
+
+	need_faults();
+	attr.config = tracepoint("syscalls/sys_enter_getppid");
+	filtered_fd = open_self(&attr, -1);
+	return every_allocation("SET_FILTER", set_filter, filter_stays);
+}
+
+static const struct test tests[] = {
+	{ "each open, with each of its allocations failing", opens },
+	{ "a group goes on when it gets no further member", group_goes_on },
+	{ "fork with inherited groups, with each allocation failing", forks },
+	{ "failing forks while the events are closed", forks_and_closes },
+	{ "mmap, with each allocation failing", maps },
+	{ "SET_FILTER, with each allocation failing", filters },
+};
+
+TESTS_MAIN(tests)
