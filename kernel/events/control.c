@@ -95,15 +95,15 @@ EXPORT_SYMBOL_GPL(perf_event_disable);
  * perf_event_disable_local - the same for an event of this CPU or of the running task
  * @event: it
  *
- * Context: interrupts off or process context; not NMI. If the task has gone to another CPU
- * meanwhile, the request follows it there.
+ * Context: interrupts off, not NMI. If the task has gone to another CPU meanwhile, the request
+ * follows it there.
  */
 void perf_event_disable_local(struct perf_event *event)
 {
-	if (perf_ctx_is_elsewhere(event->ctx))
-		irq_work_queue_on(&event->pending_disable_irq, READ_ONCE(event->ctx->active_cpu));
-	else
-		perf_event_call(event, disable_here, NULL);
+	int cpu = perf_event_call_inatomic(event, disable_here, NULL);
+
+	if (cpu >= 0)
+		irq_work_queue_on(&event->pending_disable_irq, cpu);
 }
 
 static int reset_here(struct perf_event *event, void *unused)

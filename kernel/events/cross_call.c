@@ -215,6 +215,35 @@ int perf_event_call(struct perf_event *event, perf_event_fn fn, void *arg)
 	return ret;
 }
 
+/**
+ * perf_event_call_inatomic - run a function where an event's context may be changed, if that is here
+ * @event: referenced; may be leaving its context
+ * @fn: as for perf_ctx_call()
+ * @arg: for @fn
+ *
+ * Context: interrupts off, not NMI
+ * Return: -1 if @fn was called or is not to be, because the event is in no context; else the CPU to
+ * ask, which stays online while interrupts are off here
+ */
+int perf_event_call_inatomic(struct perf_event *event, perf_event_fn fn, void *arg)
+{
+	struct event_call event_call = { .event = event, .fn = fn, .arg = arg };
+	int cpu, ret;
+
+	lockdep_assert_irqs_disabled();
+	do {
+		struct ctx_call call = {
+			.ctx = READ_ONCE(event->ctx), .fn = event_call_here, .arg = &event_call,
+		};
+
+		cpu = ctx_where(call.ctx);
+		if (cpu >= 0 && cpu != smp_processor_id())
+			return cpu;
+		ret = cpu < 0 ? call_nowhere(&call) : call_on_cpu(&call, cpu);
+	} while (ret == -EAGAIN || ret == -ESTALE);
+	return -1;
+}
+
 /* Is the context on another CPU, out of reach for interrupt context? */
 bool perf_ctx_is_elsewhere(struct perf_event_context *ctx)
 {

@@ -15,6 +15,7 @@ typedef int (*perf_ctx_fn)(struct perf_event_context *ctx, void *arg);
 typedef int (*perf_event_fn)(struct perf_event *event, void *arg);
 int  perf_ctx_call(struct perf_event_context *ctx, perf_ctx_fn fn, void *arg);
 int  perf_event_call(struct perf_event *event, perf_event_fn fn, void *arg);
+int  perf_event_call_inatomic(struct perf_event *event, perf_event_fn fn, void *arg);
 bool perf_ctx_is_elsewhere(struct perf_event_context *ctx);
 
 /* groups that run or do not: running.c */

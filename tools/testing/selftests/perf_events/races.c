@@ -706,6 +706,65 @@ static bool nothing_is_left(void)
 	return between("KiB that did not come back", after > before ? after - before : 0, 0, 2000);
 }
 
+/*
+ * An event that counts switches is out of its refresh limit while its task is leaving the CPU: the
+ * request to disable it comes when the task is nowhere, or somewhere else.
+ */
+static void bounce(int from, int to)
+{
+	char byte;
+
+	while (read(from, &byte, 1) == 1)
+		write(to, &byte, 1);
+	_exit(0);
+}
+
+static bool limit_while_leaving(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CONTEXT_SWITCHES);
+	uint64_t rounds = 0;
+	int fd[4], there[2], back[2];
+	pid_t pid[4];
+	bool good = true;
+
+	attr.sample_period = 1;
+	attr.wakeup_events = 1;
+	attr.disabled = 1;
+	for (int i = 0; i < 4; i++) {
+		if (i % 2 == 0) {
+			MUST(pipe(there));
+			MUST(pipe(back));
+		}
+		pid[i] = fork_child();
+		if (!pid[i])
+			i % 2 ? bounce(back[0], there[1]) : bounce(there[0], back[1]);
+		fd[i] = MUST(perf_open(&attr, pid[i], -1, -1, 0));
+		if (i % 2)
+			MUST(write(there[1], "", 1));
+	}
+	begin_race(SECONDS * 1000);
+	while (racing()) {
+		for (int i = 0; i < 4; i++)
+			MUST(ioctl(fd[i], PERF_EVENT_IOC_REFRESH, 1));
+		if (rounds++ % 50 == 49) {
+			close(fd[rounds / 50 % 4]);
+			fd[rounds / 50 % 4] = MUST(perf_open(&attr, pid[rounds / 50 % 4], -1, -1, 0));
+		}
+		usleep(rounds % 7 * 50);
+	}
+	for (int i = 0; i < 4; i++) {
+		/* The last refresh ends, too: then nothing is counted. */
+		sleep_ms(50);
+		uint64_t count = perf_count(fd[i]);
+
+		sleep_ms(50);
+		good &= same("switches after the limit", perf_count(fd[i]), count);
+		close(fd[i]);
+		end_child(pid[i]);
+	}
+	return good & between("rounds", rounds, 50, UINT64_MAX) & still_counts();
+}
+
 static const struct test tests[] = {
 	{ "opens with one group_fd race each other", opens_race_in_one_group },
 	{ "opens on a CPU race each other", opens_race_on_a_cpu },
@@ -723,6 +782,7 @@ static const struct test tests[] = {
 	{ "a task of another user", opens_on_set_uid_program },
 	{ "rotation and migration", rotation_and_migration },
 	{ "nothing is left of 30000 events", nothing_is_left },
+	{ "out of the refresh limit while the task leaves its CPU", limit_while_leaving },
 };
 
 TESTS_MAIN(tests)
