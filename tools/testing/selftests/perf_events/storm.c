@@ -4,7 +4,7 @@
  * changed and closed by processes that fork, exec, migrate and die, while CPUs come and go. Asked of
  * the kernel: live, say nothing in the log, give back what was taken, and count right afterwards.
  *
- * It is run by "make storm", which sets STORM_SECONDS in the environment (as a kernel parameter);
+ * "make storm" sets STORM_SECONDS in the environment (as a kernel parameter) for a long one;
  * STORM_SEED repeats the choices of an earlier storm, as far as the scheduler lets it.
  */
 #include "workload.h"
@@ -141,6 +141,19 @@ static bool never_rests(const struct perf_event_attr *attr)
 	       (attr->type != PERF_TYPE_SOFTWARE || attr->config <= PERF_COUNT_SW_TASK_CLOCK);
 }
 
+/*
+ * The handler of a signal is left by a system call; and on arm64 a watched store traps before it is
+ * done, and again after the handler. A signal for each of these would never end.
+ */
+static bool comes_again(const struct perf_event_attr *attr)
+{
+#ifdef __aarch64__
+	if (attr->type == PERF_TYPE_BREAKPOINT)
+		return true;
+#endif
+	return attr->type == PERF_TYPE_TRACEPOINT;
+}
+
 static void choose_sampling(struct perf_event_attr *attr)
 {
 	static const uint64_t periods[] = { 1, 2, 17, 1000 };
@@ -164,7 +177,7 @@ static void choose_sampling(struct perf_event_attr *attr)
 		attr->sample_regs_intr = 0xff;
 	}
 	attr->wakeup_events = any(3);
-	attr->sigtrap = one_in(20);
+	attr->sigtrap = one_in(20) && !comes_again(attr);
 	attr->remove_on_exec = attr->sigtrap;
 	attr->sig_data = any(1000);
 	attr->write_backward = one_in(8);
@@ -403,6 +416,7 @@ static void run_storm(uint64_t seed)
 	pid_t pid[WORKERS + 1];
 	int running = 0;
 
+	signal(SIGTRAP, ignore_signal);		/* workers watch their parent, too */
 	for (uint64_t i = 0; i <= WORKERS; i++) {
 		pid[i] = fork_child();
 		if (!pid[i])
@@ -428,11 +442,9 @@ static void run_storm(uint64_t seed)
 
 static bool lives_through_it(void)
 {
-	uint64_t seconds = setting("STORM_SECONDS", 15), seed = setting("STORM_SEED", now_ns());
+	uint64_t seconds = setting("STORM_SECONDS", 10), seed = setting("STORM_SEED", now_ns());
 	bool good = true;
 
-	if (!getenv("STORM_SECONDS"))
-		skip_case("STORM_SECONDS is not set; see make storm");
 	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (told == MAP_FAILED)
 		fail_case("mmap");
