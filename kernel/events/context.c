@@ -148,11 +148,23 @@ static void ctx_free_rcu(struct rcu_head *head)
 	ctx_free(container_of(head, struct perf_event_context, rcu_head));
 }
 
+atomic_t perf_nr_tracepoints;
+
+/* Can somebody be looking at it who has no reference? */
+static bool has_onlookers(const struct perf_event_context *ctx)
+{
+	if (ctx->shared)
+		return true;
+	/* Its task has let go of it; an event that is opened after this finds none. */
+	smp_mb();
+	return atomic_read(&perf_nr_tracepoints);
+}
+
 /*
  * Drops a reference. Any context. The last one frees it, after a grace period if others may be
  * looking at it. If nobody but its task and what it inherited ever had a reference, nobody is: the
- * hooks that go by the running task have no other task's, and whoever came by a parent's list of
- * children has left the child_mutex that the child's exit has held since.
+ * hooks that go by the running task have no other task's but tracepoints', and whoever came by a
+ * parent's list of children has left the child_mutex that the child's exit has held since.
  *
  * A fork that failed waits until nobody has a reference but itself: its task goes in spite of them.
  */
@@ -166,7 +178,7 @@ void perf_ctx_put(struct perf_event_context *ctx)
 			wake_up_var(&ctx->refcount);
 		return;
 	}
-	if (ctx->shared)
+	if (has_onlookers(ctx))
 		call_rcu(&ctx->rcu_head, ctx_free_rcu);
 	else
 		ctx_free(ctx);

@@ -163,6 +163,15 @@ struct perf_cpu_context {
 
 DECLARE_PER_CPU(struct perf_cpu_context, perf_cpu_context);
 
+/* A CPU that has taken its last interrupt switches tasks for a while: an irq_work would stay there. */
+static inline bool perf_cpu_is_dead(void)
+{
+	return !cpu_online(smp_processor_id());
+}
+
+/* Tracepoint events; while there are any, hits look at the contexts of tasks that do not run. */
+extern atomic_t perf_nr_tracepoints;
+
 /**
  * struct perf_cpu_pmu_context - one PMU on one CPU
  * @epc: the PMU context of the CPU's own context

@@ -230,6 +230,24 @@ static int child_init(struct perf_event *event)
 	return ret;
 }
 
+/* No hit is under way when the last one is gone. */
+static void tracepoint_destroy(struct perf_event *event)
+{
+	perf_trace_destroy(event);
+	atomic_dec(&perf_nr_tracepoints);
+}
+
+static int tracepoint_register(struct perf_event *event)
+{
+	int ret;
+
+	atomic_inc(&perf_nr_tracepoints);
+	ret = perf_trace_init(event);
+	if (ret)
+		atomic_dec(&perf_nr_tracepoints);
+	return ret;
+}
+
 static int tracepoint_init(struct perf_event *event)
 {
 	int ret;
@@ -241,14 +259,14 @@ static int tracepoint_init(struct perf_event *event)
 	ret = tp_check(event);
 	if (ret)
 		return ret;
-	ret = perf_trace_init(event);
+	ret = tracepoint_register(event);
 	if (ret == -EINVAL)
 		return perf_refuse(ret, "config: no tracepoint %llu that perf may use so (function tracing: no user callchain or stack)",
 				   event->attr.config);
 	if (ret)
 		return perf_refuse(ret, "config: raw data or function tracing by tracepoint %llu needs CAP_PERFMON, perf_event_paranoid",
 				   event->attr.config);
-	event->destroy = perf_trace_destroy;
+	event->destroy = tracepoint_destroy;
 	return 0;
 }
 
