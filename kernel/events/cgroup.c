@@ -204,6 +204,8 @@ void perf_cgroup_sync(struct task_struct *task)
 	struct perf_cgroup *cgrp;
 	u64 mark;
 
+	if (unlikely(cpuctx->ctx.active_cpu < 0))
+		return;		/* the CPU is going; when it is back this is done again */
 	guard(rcu)();
 	cgrp = perf_cgroup_of_task(task);
 	if (cgrp == cpuctx->cgrp)

@@ -57,6 +57,10 @@ static void unload_all(struct perf_event_context *ctx)
 			perf_group_stop(cpc->side[--cpc->nr_side_running]);
 		if (perf_pmu_serves_cpu(epc->pmu, smp_processor_id()))
 			epc->pmu->sched_load(epc->pmu, &nothing);
+		/* Its events may be closed before the next one is compiled. */
+		epc->sched->nr = 0;
+		epc->sched->task_mask = 0;
+		epc->overcommitted = false;
 		perf_sched_changed(epc);
 	}
 }

@@ -49,7 +49,10 @@ void perf_sideband_tell_ctx(perf_sb_fn fn, void *data, struct perf_event_context
 	guard(rcu)();
 	cpuctx = this_cpu_ptr(&perf_cpu_context);
 
-	tell_context(&cpuctx->ctx, fn, data);
+	if (likely(cpuctx->ctx.active_cpu >= 0))
+		tell_context(&cpuctx->ctx, fn, data);
+	else if (perf_cpu_is_dead())
+		return;
 	for (ctx = READ_ONCE(cpuctx->cgrp_ctx); ctx; ctx = READ_ONCE(ctx->cgrp_next))
 		tell_context(ctx, fn, data);
 	if (task_ctx)

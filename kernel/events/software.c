@@ -186,7 +186,10 @@ void ___perf_sw_event(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr)
 	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
 	struct perf_event_context *ctx;
 
-	fire_context(&cpuctx->ctx, event_id, nr, regs, addr);
+	if (likely(cpuctx->ctx.active_cpu >= 0))
+		fire_context(&cpuctx->ctx, event_id, nr, regs, addr);
+	else if (perf_cpu_is_dead())
+		return;
 	for (ctx = READ_ONCE(cpuctx->cgrp_ctx); ctx; ctx = READ_ONCE(ctx->cgrp_next))
 		fire_context(ctx, event_id, nr, regs, addr);
 	ctx = READ_ONCE(cpuctx->task_ctx);

@@ -231,7 +231,8 @@ static void tick_context(struct perf_event_context *ctx)
 {
 	struct perf_event *event;
 
-	if (list_empty(&ctx->freq_list))
+	/* Not active: on a CPU that is going. */
+	if (list_empty(&ctx->freq_list) || ctx->active_cpu < 0)
 		return;
 
 	guard(raw_spinlock)(&ctx->lock);

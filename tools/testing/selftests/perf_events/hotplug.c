@@ -381,11 +381,60 @@ static bool turns_come_back(void)
 	return good;
 }
 
+static volatile unsigned int signals;
+
+static void count_signal(int nr)
+{
+	(void)nr;
+	signals++;
+}
+
+static int open_signalling(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CONTEXT_SWITCHES);
+	int fd;
+
+	attr.sample_period = 1;
+	attr.wakeup_events = 1;
+	fd = MUST(perf_open(&attr, -1, 1, -1, 0));
+	if (mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED)
+		fail_case("mmap");
+	MUST(fcntl(fd, F_SETOWN, getpid()));
+	MUST(fcntl(fd, F_SETFL, O_ASYNC));
+	return fd;
+}
+
+/*
+ * The last switches of a CPU are after its last interrupt: what they left to one would wait for ever,
+ * and with it all that comes later.
+ */
+static bool signals_come_back(void)
+{
+	bool good = true;
+	int fd;
+
+	need_hotplug();
+	need_return();
+	signal(SIGIO, count_signal);
+	for (int i = 0; i < 5; i++) {
+		fd = open_signalling();
+		set_online(false);
+		set_online(true);
+		signals = 0;
+		work_on(1, 1000);
+		sleep_ms(20);
+		good &= between("signals", signals, 1, UINT32_MAX);
+		close(fd);
+	}
+	return good;
+}
+
 static const struct test tests[] = {
 	{ "a CPU's faults are counted after its return", software_comes_back },
 	{ "a CPU's clock stands still while it is away", clock_stands_still },
 	{ "a CPU's hardware events count after its return", hardware_comes_back },
 	{ "multiplexed events take turns after a CPU's return", turns_come_back },
+	{ "what samples on a CPU signals after its return", signals_come_back },
 	{ "a task's event goes with the task", task_is_counted_elsewhere },
 	{ "enabling, disabling, closing while the CPU is away", operations_while_away },
 	{ "closed before and after the CPU's return", closed_while_away },
