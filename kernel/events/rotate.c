@@ -32,7 +32,9 @@ static bool rotate_counters(struct perf_cpu_pmu_context *cpc, struct pmu *pmu,
 
 	if (!has_turns(owner))
 		return false;
-	charge_schedule(owner->sched);
+	/* One that has not been compiled since a change may name events that have gone. */
+	if (perf_sched_is_valid(cpc, owner))
+		charge_schedule(owner->sched);
 	/* Whoever goes first takes counters from the other: they take turns in that, too. */
 	if (task_epc && cpc->nr_side)
 		cpc->task_first = !cpc->task_first;

@@ -394,6 +394,12 @@ static bool task_valid(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_c
 	return epc->sched_side == cpc->side_seq && epc->sched_base == perf_sched_base(epc->pmu);
 }
 
+/* Is the schedule that @epc, a task's or the base, keeps one of what is queued now on this CPU? */
+bool perf_sched_is_valid(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
+{
+	return epc->ctx->task ? task_valid(cpc, epc) : base_valid(cpc, epc);
+}
+
 static void compile_task(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
 {
 	struct perf_event_pmu_context *base = cpc->nr_side ? perf_sched_base(epc->pmu) : NULL;
