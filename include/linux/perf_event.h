@@ -663,7 +663,10 @@ struct perf_event {
 	void				(*destroy)(struct perf_event *event);
 	void				*pmu_private;
 	struct perf_cgroup		*cgrp;			/* [i] */
-	struct task_struct		*owner;			/* opener, while it lives */
+	union {
+		struct task_struct	*owner;			/* opener, while it lives */
+		struct perf_event	*creator;		/* a child's, while it is being made */
+	};
 	struct list_head		owner_entry;		/* task->perf_event_list */
 	void				*security;
 	unsigned int			account_flags;		/* static keys taken, see account.c */

@@ -246,7 +246,8 @@ struct perf_event *perf_event_alloc(const struct perf_event_spec *spec)
  */
 bool perf_event_is_light(struct perf_event *parent)
 {
-	return !is_sampling_event(parent) && !parent->prog && !has_addr_filter(parent) &&
+	return !is_sampling_event(parent) && !parent->prog && !parent->aux_event &&
+	       !has_addr_filter(parent) &&
 	       ((parent->event_caps & PERF_EV_CAP_RESIDENT) ||
 		perf_pmu_has_counters(parent->pmu));
 }

@@ -57,11 +57,22 @@ static bool is_enabled(const struct perf_event *event)
 	return event->state >= PERF_EVENT_STATE_INACTIVE;
 }
 
-/* The state of the family's events is the parent's, not the creator's, which may have failed. */
-static void child_state(struct perf_event *child, const struct perf_event *event,
+/*
+ * A child begins in the state of its creator. If that has failed, which the creator's place may be to
+ * blame for, the family's state is asked for.
+ */
+static bool begins_enabled(const struct perf_event *event, const struct perf_event *parent)
+{
+	if (event->state == PERF_EVENT_STATE_ERROR && parent->state > PERF_EVENT_STATE_EXIT)
+		return is_enabled(parent);
+	return is_enabled(event);
+}
+
+static void child_state(struct perf_event *child, struct perf_event *event,
 			const struct perf_event *parent)
 {
-	child->state = is_enabled(parent) ? PERF_EVENT_STATE_INACTIVE : PERF_EVENT_STATE_OFF;
+	child->creator = event;
+	child->state = begins_enabled(event, parent) ? PERF_EVENT_STATE_INACTIVE : PERF_EVENT_STATE_OFF;
 	if (parent->attr.freq) {
 		child->hw.sample_period = event->hw.sample_period;
 		child->hw.last_period = child->hw.sample_period;
@@ -109,7 +120,7 @@ static int inherit_group(struct inherit *in, struct perf_event *leader)
 		new = inherit_event(in, sibling, new_leader);
 		if (IS_ERR(new))
 			return PTR_ERR(new);
-		if (sibling->aux_event == leader)
+		if (sibling->aux_event == leader && perf_event_get_live(new_leader))
 			new->aux_event = new_leader;
 	}
 	new_leader->group_generation = leader->group_generation;
@@ -137,16 +148,19 @@ static int inherit_groups(struct inherit *in, struct perf_event_context *from)
  */
 static bool adopt(struct perf_event *child)
 {
-	struct perf_event *parent = child->parent;
+	struct perf_event *parent = child->parent, *creator = child->creator;
+	bool enabled;
 
+	child->creator = NULL;
 	guard(mutex)(&parent->child_mutex);
 	if (parent->state == PERF_EVENT_STATE_DEAD)
 		return false;
 	list_add_tail(&child->child_list, &parent->child_list);
 	child->attach_state |= PERF_ATTACH_CHILD;
-	if (unlikely(is_enabled(parent) && child->state == PERF_EVENT_STATE_OFF))
+	enabled = begins_enabled(creator, parent);
+	if (unlikely(enabled && child->state == PERF_EVENT_STATE_OFF))
 		perf_event_enable(child);
-	else if (unlikely(!is_enabled(parent) && is_enabled(child)))
+	else if (unlikely(!enabled && is_enabled(child)))
 		perf_event_disable(child);
 	return true;
 }

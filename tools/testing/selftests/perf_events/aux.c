@@ -552,6 +552,37 @@ static void test_pause(bool paused)
 	close_area(&area);
 }
 
+/* A child's events hold on to each other as their parents do. */
+static void test_inherited(void)
+{
+	struct perf_event_attr attr = aux_attr(RANGE_BYTES), pause;
+	int fd, sibling, status = -1;
+	pid_t pid;
+
+	attr.inherit = 1;
+	attr.disabled = 0;
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	pause = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	pause.sample_period = 1;
+	pause.inherit = 1;
+	pause.aux_pause = 1;
+	sibling = perf_open(&pause, 0, -1, fd, 0);
+	pid = fd >= 0 && sibling >= 0 ? fork() : -1;
+	if (!pid) {
+		for (int i = 0; i < 20; i++) {
+			fault();
+			usleep(1000);
+		}
+		_exit(0);
+	}
+	usleep(5000);
+	close(sibling);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	ktap_result(!status, "inherited: closed while a child runs");
+	close(fd);
+}
+
 int main(void)
 {
 	page = sysconf(_SC_PAGESIZE);
@@ -576,5 +607,6 @@ int main(void)
 	test_filter_refusals();
 	test_pause(false);
 	test_pause(true);
+	test_inherited();
 	return ktap_finish();
 }

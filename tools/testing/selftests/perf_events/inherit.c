@@ -551,9 +551,61 @@ static bool exec_by_a_thread(void)
 	return good & between("count", perf_count(fd), 2 * CALLS, 5 * CALLS);
 }
 
+/* Whose event it was has ended; his children have children. */
+static bool first_task_is_gone(void)
+{
+	struct perf_event_attr attr = call_attr();
+	struct gate go = gate_new(), gone = gate_new(), done = gate_new();
+	bool good;
+	pid_t pid;
+	int fd;
+
+	pid = fork_child();
+	if (!pid) {
+		gate_wait(&go);
+		if (!fork()) {
+			gate_wait(&gone);
+			bool counted = child_counts(make_calls);
+
+			gate_open(&done);
+			_exit(!counted);
+		}
+		_exit(0);
+	}
+	fd = MUST(perf_open(&attr, pid, -1, -1, 0));
+	gate_open(&go);
+	good = child_was_good(pid);
+	gate_open(&gone);
+	gate_wait(&done);
+	sleep_ms(50);
+	return good & same("calls of a grandchild", perf_count(fd), CALLS);
+}
+
+/* It is the child that execs, and what it begets then counts, whatever its parent does. */
+static bool exec_enables_descendants(void)
+{
+	struct perf_event_attr attr = call_attr();
+	pid_t pid;
+	bool good;
+	int fd;
+
+	attr.disabled = 1;
+	attr.enable_on_exec = 1;
+	fd = open_self(&attr, -1);
+	pid = fork_child();
+	if (!pid) {
+		execl("/proc/self/exe", "inherit", "fork-calls", NULL);
+		_exit(1);
+	}
+	good = child_was_good(pid);
+	make_calls();
+	return good & same("calls", perf_count(fd), 2 * CALLS);
+}
+
 static const struct test tests[] = {
 	{ "children count for their parent", children_count_for_parents },
 	{ "grandchildren, too", grandchildren_count },
+	{ "grandchildren, when the first task is gone", first_task_is_gone },
 	{ "not without inherit", without_inherit },
 	{ "children are enabled and disabled with their parent", state_is_inherited },
 	{ "groups are inherited whole", groups_are_inherited },
@@ -567,6 +619,7 @@ static const struct test tests[] = {
 	{ "enable_on_exec", enabled_by_exec },
 	{ "enable_on_exec, once", enabled_by_one_exec },
 	{ "enable_on_exec of a group that is inherited", group_enabled_by_exec },
+	{ "enable_on_exec by a child, and its children", exec_enables_descendants },
 	{ "remove_on_exec", removed_by_exec },
 	{ "remove_on_exec of leader or sibling, closed in either order", removed_from_groups },
 	{ "remove_on_exec of inherited events", children_removed_by_exec },
