@@ -149,6 +149,8 @@ static int switch_pointer(struct perf_event *event, struct perf_event *target,
 		return 0;
 	if (event_crowds(event) && !rb->crowded)
 		return -EAGAIN;		/* it is another one than was marked */
+	if (!*before && event->rcu_pending)
+		return -EAGAIN;		/* somebody may still be walking its old list by way of it */
 
 	perf_buffer_get(rb);
 	rcu_assign_pointer(event->rb, rb);
@@ -218,8 +220,8 @@ int perf_event_set_output(struct perf_event *event, struct perf_event *target)
 	if (ret)
 		return ret;
 
-	wait_to_enter_list(event);
 	do {
+		wait_to_enter_list(event);
 		if (event_crowds(event))
 			mark_crowded(target);
 		ret = switch_pointer(event, target, &now, &before);
