@@ -58,6 +58,9 @@ static void call_locked(struct ctx_call *call)
 		raw_spin_lock_nested(&ctx->lock, MAX_LOCKDEP_SUBCLASSES - 1);
 
 	call->ret = call->fn(ctx, call->arg);
+	/* It was claimed for nothing: see perf_ctx_retire(). */
+	if (ctx->cpu < 0 && !ctx->nr_events)
+		perf_ctx_retire(ctx);
 
 	/* A cgroup's context whose last event @fn removed has left the chain. */
 	if (!is_chained(ctx) && ctx->cpu >= 0)

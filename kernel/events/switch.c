@@ -153,12 +153,22 @@ void perf_ctx_retire(struct perf_event_context *ctx)
 	this_cpu_ptr(&perf_cpu_context)->task_ctx = NULL;
 }
 
+/*
+ * Its first event may be on the way: whoever attaches it looked for the task's CPU under ctx->lock,
+ * before the task was on one, and holds it until the event is there; or looks after us, and finds us.
+ */
+static noinline bool has_events_now(struct perf_event_context *ctx)
+{
+	guard(raw_spinlock)(&ctx->lock);
+	return ctx->nr_events;
+}
+
 void __perf_event_task_sched_in(struct task_struct *prev, struct task_struct *task)
 {
 	/* [switch-in] */
 	struct perf_event_context *ctx = READ_ONCE(task->perf_event_ctxp);
 
-	if (ctx && ctx->nr_events && ctx->active_cpu < 0)
+	if (ctx && ctx->active_cpu < 0 && (ctx->nr_events || has_events_now(ctx)))
 		perf_ctx_sched_in(ctx);
 	if (atomic_read(&perf_nr_switch_events))
 		perf_sideband_switch(task, prev, true);
