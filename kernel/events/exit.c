@@ -45,11 +45,21 @@ static void leave_family(struct perf_event *child, struct task_struct *task)
 	wake_childless(child->parent);
 }
 
+/* Whoever finds the parent childless may put it at once: its memory is kept until we are through. */
+static void unlock_family(struct perf_event *parent)
+{
+	guard(rcu)();
+	mutex_unlock(&parent->child_mutex);
+}
+
 /* Hands on what a detached child event counted, and frees it. */
 void perf_event_bury_child(struct perf_event *child)
 {
-	scoped_guard(mutex, &child->parent->child_mutex)
-		leave_family(child, NULL);
+	struct perf_event *parent = child->parent;
+
+	mutex_lock(&parent->child_mutex);
+	leave_family(child, NULL);
+	unlock_family(parent);
 	perf_event_put(child);
 }
 
@@ -65,12 +75,12 @@ static void bury_group(struct perf_event *leader, struct task_struct *task, stru
 	struct perf_event *sibling, *next;
 
 	list_for_each_entry_safe(sibling, next, &leader->sibling_list, sibling_list) {
-		struct mutex *family = &sibling->parent->child_mutex;
+		struct perf_event *parent = sibling->parent;
 
 		leave_group(sibling);
-		mutex_lock_nested(family, SINGLE_DEPTH_NESTING);
+		mutex_lock_nested(&parent->child_mutex, SINGLE_DEPTH_NESTING);
 		leave_family(sibling, task);
-		mutex_unlock(family);
+		unlock_family(parent);
 		list_move(&sibling->event_entry, gone);
 	}
 	leave_family(leader, task);
@@ -90,7 +100,7 @@ static void put_all(struct list_head *gone)
 /* All stop at one moment; then one group after the other goes. Those with a file only wake it. */
 static void exit_events(struct perf_event_context *ctx, struct task_struct *task)
 {
-	struct perf_event *event, *leader;
+	struct perf_event *event, *leader, *parent;
 	LIST_HEAD(leaving);
 	LIST_HEAD(gone);
 
@@ -107,8 +117,10 @@ static void exit_events(struct perf_event_context *ctx, struct task_struct *task
 			continue;
 		}
 		leader = event->group_leader;
-		scoped_guard(mutex, &leader->parent->child_mutex)
-			bury_group(leader, task, &gone);
+		parent = leader->parent;
+		mutex_lock(&parent->child_mutex);
+		bury_group(leader, task, &gone);
+		unlock_family(parent);
 		put_all(&gone);
 	}
 }
@@ -159,8 +171,9 @@ void perf_event_exit_task(struct task_struct *child)
 	if (child->flags & PF_EXITING)
 		disown(child);
 
-	perf_sideband_task_exit(child, child->perf_event_ctxp);
 	ctx = take_context(child);
+	/* After the last sample. */
+	perf_sideband_task_exit(child, ctx);
 	if (!ctx)
 		return;
 	exit_events(ctx, child);
