@@ -279,6 +279,7 @@ static bool bp_attr_differs(const struct perf_event *bp, const struct perf_event
 	want.bp_len = attr->bp_len;
 	want.bp_type = attr->bp_type;
 	want.disabled = attr->disabled;
+	want.sig_data = attr->sig_data;
 	want.size = attr->size;
 	return memcmp(&want, attr, sizeof(want));
 }
@@ -286,7 +287,7 @@ static bool bp_attr_differs(const struct perf_event *bp, const struct perf_event
 /**
  * modify_user_hw_breakpoint_check - change a breakpoint that is disabled
  * @bp: breakpoint; the caller has disabled it, and enables it again if it wants to
- * @attr: what it shall be: bp_addr, bp_len, bp_type and disabled
+ * @attr: what it shall be: bp_addr, bp_len, bp_type and disabled; with @check also sig_data
  * @check: refuse if @attr differs from the breakpoint's in anything else, which is else ignored
  *
  * Context: any but NMI.
@@ -301,11 +302,11 @@ int modify_user_hw_breakpoint_check(struct perf_event *bp, struct perf_event_att
 
 	if (check && bp_attr_differs(bp, attr))
 		return perf_refuse(-EINVAL,
-				   "attr: only bp_addr, bp_len, bp_type and disabled can change");
-	err = bp_parse(bp, attr, &hw);
-	if (err)
-		return err;
-	return bp_commit(bp, attr, &hw);
+				   "attr: only bp_addr, bp_len, bp_type, disabled and sig_data can change");
+	err = bp_parse(bp, attr, &hw) ?: bp_commit(bp, attr, &hw);
+	if (!err && check)
+		bp->attr.sig_data = attr->sig_data;
+	return err;
 }
 
 /**

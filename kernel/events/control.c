@@ -121,7 +121,9 @@ static int reset_here(struct perf_event *event, void *unused)
 /* Counts from zero again; times go on. What children that are gone have counted stays. */
 void perf_event_reset(struct perf_event *event)
 {
-	perf_event_call(event, reset_here, NULL);
+	/* What is in no context any more has its count nevertheless. */
+	if (perf_event_call(event, reset_here, NULL) == -ESRCH)
+		local64_set(&event->count, 0);
 }
 
 static int pause_here(struct perf_event *event, void *arg)

@@ -371,7 +371,8 @@ static int pmu_ask(struct perf_event *event)
 	unsigned int reasons = perf_refusals();
 	int ret = -ENOENT;
 
-	if (pmu && extended && !(pmu->capabilities & PERF_PMU_CAP_EXTENDED_HW_TYPE))
+	/* The PMU of raw events serves them unasked. */
+	if (pmu && extended && type != PERF_TYPE_RAW && !(pmu->capabilities & PERF_PMU_CAP_EXTENDED_HW_TYPE))
 		return perf_refuse(-ENOENT, "config: PMU %llu does not serve generic events", type);
 	while (pmu) {
 		ret = pmu_try_event(pmu, event);

@@ -301,9 +301,14 @@ static u64 regs_size(const struct perf_regs *regs, u64 mask)
 }
 
 /* Those of user space, if the task has any, wherever it was interrupted. */
-static void find_user_regs(struct perf_sample_data *data, struct pt_regs *regs)
+static void find_user_regs(struct perf_sample_data *data, struct perf_event *event,
+			   struct pt_regs *regs)
 {
-	if (user_mode(regs)) {
+	/* A wake-up is told to events of the task that is woken. Who wakes it is not theirs to look into. */
+	if (event->hw.target && event->hw.target != current) {
+		data->regs_user.regs = NULL;
+		data->regs_user.abi = PERF_SAMPLE_REGS_ABI_NONE;
+	} else if (user_mode(regs)) {
 		data->regs_user.regs = regs;
 		data->regs_user.abi = perf_reg_abi(current);
 	} else if (is_user_task(current)) {
@@ -317,7 +322,7 @@ static void find_user_regs(struct perf_sample_data *data, struct pt_regs *regs)
 static void prepare_user_regs(struct perf_sample_data *data, struct perf_event *event,
 			      struct pt_regs *regs)
 {
-	find_user_regs(data, regs);
+	find_user_regs(data, event, regs);
 	data->dyn_size += regs_size(&data->regs_user, event->attr.sample_regs_user);
 }
 
@@ -371,7 +376,7 @@ static void prepare_user_stack(struct perf_sample_data *data, struct perf_event 
 
 	data->stack_user_size = 0;
 	if (!(event->attr.sample_type & PERF_SAMPLE_REGS_USER))
-		find_user_regs(data, regs);
+		find_user_regs(data, event, regs);
 	if (!data->regs_user.regs || room <= sizeof(u64))
 		return;
 

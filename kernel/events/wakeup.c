@@ -44,6 +44,13 @@ static bool has_waiter(struct perf_buffer *rb)
  */
 void perf_buffer_notify(struct perf_buffer *rb, struct perf_event *event)
 {
+	/* A signal is asked for once and comes each time. */
+	if (unlikely(*perf_event_fasync(event))) {
+		if (!event->pending_kill)
+			event->pending_kill = POLL_IN;
+		event->pending_wakeup = 1;
+		irq_work_queue(&event->pending_irq);
+	}
 	/* Full barriers on both sides: [poll] before, [sleep] after. */
 	if (atomic_xchg(&rb->poll, 1))
 		return;

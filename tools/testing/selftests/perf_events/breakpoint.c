@@ -716,6 +716,7 @@ static bool modify_moves_it(void)
 	if (fd < 0)
 		return refused("open", fd, 0, NULL);
 	write_words(&target.word[0], 10);
+	attr.sig_data = 77;	/* may change along */
 	attr.bp_addr = (uintptr_t)&target.word[2];
 	good = refused("modify", modify(fd, &attr), 0, NULL);
 	write_words(&target.word[0], 100);
