@@ -3,28 +3,9 @@
 # Debian's perf stat in the guest, in the forms people use. What is measured is a program that makes
 # 1000 system calls of one kind for each word it is told, so that counts are known exactly.
 
+. /tests/lib.sh
+
 work=/tests/inherit
-calls=syscalls:sys_enter_getppid
-out=/tmp/perf_stat.out
-run=0
-failed=0
-skipped=0
-
-result() {	# GOOD NAME
-	run=$((run + 1))
-	if [ "$1" = 0 ]; then
-		echo "ok $run - $2"
-	else
-		failed=$((failed + 1))
-		sed 's/^/# /' $out
-		echo "not ok $run - $2"
-	fi
-}
-
-skip() {	# NAME WHY
-	run=$((run + 1)) skipped=$((skipped + 1))
-	echo "ok $run - $1 # SKIP $2"
-}
 
 # perf stat, one line for each event: value,unit,event,running,percent...
 stat() {
@@ -40,20 +21,6 @@ sum() {		# EVENT [FIELD]
 	awk -F, -v event="$1" -v field="${2:-3}" \
 		'index($field, event) { sum += $(field - 2); n++ } END { if (n) printf "%d\n", sum; else print "none" }' $out
 }
-
-is() {		# WHAT HAVE WANT
-	[ "$2" = "$3" ] || { echo "# $1: $2, expected $3"; return 1; }
-}
-
-within() {	# WHAT HAVE LEAST MOST
-	[ "$2" -ge "$3" ] 2>/dev/null && [ "$2" -le "$4" ] || {
-		echo "# $1: $2, expected $3 to $4"
-		return 1
-	}
-}
-
-echo "KTAP version 1"
-mkdir -p /tmp
 
 stat -e $calls $work calls && is calls "$(sum $calls)" 1000
 result $? "a command"
@@ -204,6 +171,4 @@ else
 fi
 
 rm -f /tmp/go /tmp/end
-echo "1..$run"
-echo "# Totals: pass:$((run - failed - skipped)) fail:$failed xfail:0 xpass:0 skip:$skipped error:0"
-[ $failed = 0 ]
+finish
