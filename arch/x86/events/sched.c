@@ -253,6 +253,8 @@ static void load_counting(struct x86_cpu *cpu, struct perf_event *event, bool hi
 		x86_event_rewind(cpu, event);
 		return;
 	}
+	/* Whoever left a value in it will not find that again. */
+	cpu->tag[event->hw.idx]++;
 	local64_set(&event->hw.prev_count, val);
 }
 

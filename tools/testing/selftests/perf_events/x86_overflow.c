@@ -40,7 +40,8 @@ static void allow_many_samples(void)
 	MUST(sysctl_set("perf_cpu_time_max_percent", 0));
 }
 
-static void source_open(struct source *s, struct perf_event_attr attr, uint64_t period, int group)
+static void source_open_of(struct source *s, pid_t pid, struct perf_event_attr attr,
+			   uint64_t period, int group)
 {
 	int fd;
 
@@ -48,9 +49,14 @@ static void source_open(struct source *s, struct perf_event_attr attr, uint64_t 
 	attr.sample_type = PERF_SAMPLE_IP;
 	memset(s, 0, sizeof(*s));
 	s->period = period;
-	fd = MUST(perf_open(&attr, 0, -1, group, PERF_FLAG_FD_CLOEXEC));
+	fd = MUST(perf_open(&attr, pid, -1, group, PERF_FLAG_FD_CLOEXEC));
 	if (!ring_map(&s->ring, fd, PAGES))
 		fail_case("mapping a buffer");
+}
+
+static void source_open(struct source *s, struct perf_event_attr attr, uint64_t period, int group)
+{
+	source_open_of(s, 0, attr, period, group);
 }
 
 static void source_drain(struct source *s)
@@ -220,6 +226,55 @@ static bool switches_keep_periods(void)
 	return child_was_good(pid) & good;
 }
 
+#define TURNS		500
+#define TURN_LOOPS	20000
+/* Instructions around a turn's loop. */
+#define TURN_SLACK	300
+
+static pid_t turn_taker(struct gate *mine, struct gate *others)
+{
+	pid_t pid = fork_child();
+
+	if (pid)
+		return pid;
+	for (int i = 0; i < TURNS; i++) {
+		gate_wait(mine);
+		sampled_loop(TURN_LOOPS);
+		gate_open(others);
+	}
+	_exit(0);
+}
+
+/*
+ * One task is sampled, the other's events of the same kind are counted, with the same counter; neither
+ * has the other's. They map nothing themselves: what is left in counters is wiped for those that do.
+ */
+static bool counting_leaves_sampling_alone(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct gate sampled = gate_new(), counted = gate_new();
+	uint64_t all = TURNS * LOOP_INSNS(TURN_LOOPS);
+	struct source *s = &source[0];
+	pid_t pid[2];
+	bool good;
+	int fd;
+
+	need_instructions();
+	allow_many_samples();
+	pin_to_cpu(0);
+	pid[0] = turn_taker(&sampled, &counted);
+	pid[1] = turn_taker(&counted, &sampled);
+	attr.disabled = 0;
+	source_open_of(s, pid[0], attr, 1000003, -1);
+	fd = MUST(perf_open(&attr, pid[1], -1, -1, PERF_FLAG_FD_CLOEXEC));
+	gate_open(&sampled);
+	good = child_was_good(pid[0]) & child_was_good(pid[1]);
+	good &= source_adds_up(s, "samples");
+	good &= near("the sampled task", perf_count(s->ring.fd), all, TURNS * TURN_SLACK);
+	good &= near("the counted task", perf_count(fd), all, TURNS * TURN_SLACK);
+	return good;
+}
+
 static bool moves_keep_periods(void)
 {
 	need_instructions();
@@ -338,6 +393,7 @@ static const struct test tests[] = {
 	{ "members of a group", members_of_a_group_sample },
 	{ "turns on too few counters keep periods", turns_keep_periods },
 	{ "switches between tasks keep periods", switches_keep_periods },
+	{ "counting in turns with sampling", counting_leaves_sampling_alone },
 	{ "moves between CPUs keep periods", moves_keep_periods },
 	{ "a million interrupts on four CPUs: none lost", storm_loses_nothing },
 };
