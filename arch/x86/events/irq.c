@@ -20,13 +20,15 @@
 static void sample(struct x86_cpu *cpu, struct perf_event *event, struct pt_regs *regs)
 {
 	struct perf_sample_data data;
+	u64 period = event->hw.last_period;
 
 	if (!x86_period_next(event)) {
 		x86_event_program(cpu, event);
 		return;
 	}
 	x86_event_program(cpu, event);
-	perf_sample_data_init(&data, 0, event->hw.last_period);
+	/* The sample is of the period that has ended. */
+	perf_sample_data_init(&data, 0, period);
 	if (perf_event_overflow(event, &data, regs))
 		x86_event_stop(event, 0);
 }

@@ -291,6 +291,54 @@ static bool moves_keep_periods(void)
 	return all_add_up(3);
 }
 
+/* A sample of these has its period and the count. */
+struct period_sample {
+	struct perf_event_header	header;
+	uint64_t			period, count;
+};
+
+/*
+ * The kernel looks for the period, so it changes from sample to sample: each has that which has just
+ * ended. A beginning with periods too short for the handler does not matter, nor a new start or two.
+ */
+static bool samples_tell_their_period(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	uint64_t before = 0, last = 0;
+	unsigned int n = 0, changes = 0, wrong = 0;
+	struct perf_event_header *h;
+	static struct ring ring;
+
+	need_instructions();
+	allow_many_samples();
+	attr.freq = 1;
+	attr.sample_freq = 2000;
+	attr.sample_type = PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
+	if (!ring_map(&ring, open_self(&attr, -1), PAGES))
+		fail_case("mapping a buffer");
+	enable(ring.fd);
+	while (n < 200) {
+		sampled_loop(100000);
+		while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+			struct period_sample *p = (void *)h;
+			uint64_t counted = p->count - before;
+
+			before = p->count;
+			if (p->period < 2000)
+				continue;
+			n++;
+			changes += p->period != last;
+			last = p->period;
+			if (counted > p->period + 100 || counted + 100 < p->period)
+				wrong++;
+		}
+	}
+	disable(ring.fd);
+	ktap_note("%u samples, %u periods, %u wrong", n, changes, wrong);
+	return between("other periods", changes, 20, UINT64_MAX / 2) &
+	       between("samples with another period", wrong, 0, 3);
+}
+
 /* ------------------------------------------------------------------ many interrupts */
 
 #define STORM_CPUS	4
@@ -395,6 +443,7 @@ static const struct test tests[] = {
 	{ "switches between tasks keep periods", switches_keep_periods },
 	{ "counting in turns with sampling", counting_leaves_sampling_alone },
 	{ "moves between CPUs keep periods", moves_keep_periods },
+	{ "samples tell their period", samples_tell_their_period },
 	{ "a million interrupts on four CPUs: none lost", storm_loses_nothing },
 };
 
