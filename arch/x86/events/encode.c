@@ -119,12 +119,10 @@ static u64 fixed_for(u64 config)
 	return 0;
 }
 
-/**
- * x86_rule_counters - the counters that can count a selection
- * @core: the PMU
- * @config: the selection
- */
-u64 x86_rule_counters(const struct x86_core *core, u64 config)
+/* SDM 3B, "Performance Monitoring and Intel TSX": in_tx_cp may be set for counter 2 alone. */
+#define IN_TXCP_COUNTERS	BIT_ULL(2)
+
+static u64 by_rule(const struct x86_core *core, u64 config)
 {
 	const struct x86_rule *rule = core->model->rules;
 	u64 bare = config & ~(ARCH_PERFMON_EVENTSEL_USR | ARCH_PERFMON_EVENTSEL_OS |
@@ -139,6 +137,21 @@ u64 x86_rule_counters(const struct x86_core *core, u64 config)
 	if (core->counters & X86_FIXED_MASK && !(bare & X86_SELECT_CODE) && bare & 0xff00)
 		return fixed;
 	return general | fixed;
+}
+
+/**
+ * x86_rule_counters - the counters that can count a selection
+ * @core: the PMU
+ * @config: the selection
+ */
+u64 x86_rule_counters(const struct x86_core *core, u64 config)
+{
+	u64 counters = by_rule(core, config);
+
+	/* AMD has something else there. */
+	if (core->model->flags & X86_MODEL_TSX && config & HSW_IN_TX_CHECKPOINTED)
+		counters &= IN_TXCP_COUNTERS;
+	return counters;
 }
 
 static const struct x86_extra *find_extra(const struct x86_core *core, u64 config)

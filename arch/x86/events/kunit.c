@@ -323,6 +323,22 @@ static void table_extra_events_stay_themselves(struct kunit *test)
 				    "register %#x", x->msr);
 }
 
+/* in_tx_cp: on counter 2 or nowhere. AMD has part of the code there. */
+static void table_aborted_transactions_have_their_counter(struct kunit *test)
+{
+	const struct x86_core *core = core_for(test);
+	u64 config = 0x00c4, txcp = config | HSW_IN_TX_CHECKPOINTED;
+
+	if (core->model->flags & X86_MODEL_TSX) {
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(core, txcp), BIT_ULL(2));
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(core, 0x0100 | HSW_IN_TX_CHECKPOINTED) & ~BIT_ULL(2),
+				0ULL);
+	} else {
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(core, txcp) & X86_GENERAL_MASK,
+				x86_rule_counters(core, config) & X86_GENERAL_MASK);
+	}
+}
+
 static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE_SLOW(solver_agrees_with_brute_force),
 	KUNIT_CASE(solver_moves_events_along_a_chain),
@@ -336,6 +352,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE_PARAM(table_rules_match_what_they_say, table_gen_params),
 	KUNIT_CASE_PARAM(table_extra_registers_are_complete, table_gen_params),
 	KUNIT_CASE_PARAM(table_extra_events_stay_themselves, table_gen_params),
+	KUNIT_CASE_PARAM(table_aborted_transactions_have_their_counter, table_gen_params),
 	{ }
 };
 
