@@ -323,6 +323,48 @@ static void table_extra_events_stay_themselves(struct kunit *test)
 				    "register %#x", x->msr);
 }
 
+/* Two events with an off-core register each: the second one's value needs the second register. */
+static int assign_offcore(struct kunit *test, struct x86_core *core, const struct x86_extra *x,
+			  u64 second)
+{
+	struct perf_schedule *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	s->nr = 2;
+	for (i = 0; i < s->nr; i++) {
+		struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+
+		KUNIT_ASSERT_NOT_NULL(test, event);
+		event->hw.idx = -1;
+		event->hw.counters = core->counters & X86_GENERAL_MASK;
+		event->hw.extra_reg.reg = x->msr;
+		event->hw.extra_reg.idx = x->id;
+		event->hw.extra_reg.config = i ? second : 1;
+		s->slot[i].event = event;
+	}
+	return x86_sched_assign(&core->pmu, s, 0);
+}
+
+static void table_extra_values_move_where_they_fit(struct kunit *test)
+{
+	struct x86_core *core = core_for(test);
+	const struct x86_extra *x = core->model->extra, *y;
+	u64 only;
+
+	if (!x || x->id != X86_EXTRA_OFFCORE_0)
+		return;
+	y = x + 1;
+	if (y->id != X86_EXTRA_OFFCORE_1) {
+		KUNIT_EXPECT_EQ(test, assign_offcore(test, core, x, 2), -ENOSPC);
+		return;
+	}
+	KUNIT_EXPECT_EQ(test, assign_offcore(test, core, x, x->valid & y->valid), 0);
+	only = x->valid & ~y->valid;
+	if (only)
+		KUNIT_EXPECT_EQ(test, assign_offcore(test, core, x, only), -ENOSPC);
+}
+
 /* in_tx_cp: on counter 2 or nowhere. AMD has part of the code there. */
 static void table_aborted_transactions_have_their_counter(struct kunit *test)
 {
@@ -352,6 +394,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE_PARAM(table_rules_match_what_they_say, table_gen_params),
 	KUNIT_CASE_PARAM(table_extra_registers_are_complete, table_gen_params),
 	KUNIT_CASE_PARAM(table_extra_events_stay_themselves, table_gen_params),
+	KUNIT_CASE_PARAM(table_extra_values_move_where_they_fit, table_gen_params),
 	KUNIT_CASE_PARAM(table_aborted_transactions_have_their_counter, table_gen_params),
 	{ }
 };

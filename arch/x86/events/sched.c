@@ -48,6 +48,12 @@ static int extra_alternate(const struct x86_core *core, unsigned int id)
 	return -1;
 }
 
+/* Of two that stand in for one another, one may have bits that the other has not. */
+static bool extra_takes(const struct x86_core *core, int id, u64 val)
+{
+	return id >= 0 && !(val & ~extra_by_id(core, id)->valid);
+}
+
 /* Gives @event a register that holds its value or none yet. Answers slot bits, or negative. */
 static int extra_claim(const struct x86_core *core, struct extra_use *use,
 		       const struct perf_event *event)
@@ -58,7 +64,7 @@ static int extra_claim(const struct x86_core *core, struct extra_use *use,
 	if (!extra_fits(use, id, val)) {
 		id = extra_alternate(core, id);
 		bits = X86_SLOT_ALTERNATE;
-		if (id < 0 || !extra_fits(use, id, val))
+		if (!extra_takes(core, id, val) || !extra_fits(use, id, val))
 			return -ENOSPC;
 	}
 	use->used |= BIT(id);
