@@ -381,6 +381,24 @@ static void table_aborted_transactions_have_their_counter(struct kunit *test)
 	}
 }
 
+/* -------------------------------------------------------- what manuals say of one part */
+
+#ifdef CONFIG_CPU_SUP_INTEL
+static void broadwell_misses_go_to_its_memory(struct kunit *test)
+{
+	static const u32 which[] = { X86_CACHE(LL, LOAD, MISS), X86_CACHE(NODE, LOAD, ACCESS) };
+	unsigned int i;
+	u64 extra;
+
+	for (i = 0; i < ARRAY_SIZE(which); i++) {
+		KUNIT_EXPECT_EQ(test, x86_cache_select(&broadwell_model, which[i], &extra), 0x01b7);
+		KUNIT_EXPECT_EQ(test, extra & (BIT_ULL(26) | BIT_ULL(22)), BIT_ULL(26));
+		KUNIT_EXPECT_EQ(test, x86_cache_select(&haswell_model, which[i], &extra), 0x01b7);
+		KUNIT_EXPECT_EQ(test, extra & (BIT_ULL(26) | BIT_ULL(22)), BIT_ULL(22));
+	}
+}
+#endif
+
 static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE_SLOW(solver_agrees_with_brute_force),
 	KUNIT_CASE(solver_moves_events_along_a_chain),
@@ -396,6 +414,9 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE_PARAM(table_extra_events_stay_themselves, table_gen_params),
 	KUNIT_CASE_PARAM(table_extra_values_move_where_they_fit, table_gen_params),
 	KUNIT_CASE_PARAM(table_aborted_transactions_have_their_counter, table_gen_params),
+#ifdef CONFIG_CPU_SUP_INTEL
+	KUNIT_CASE(broadwell_misses_go_to_its_memory),
+#endif
 	{ }
 };
 

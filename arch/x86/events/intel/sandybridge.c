@@ -28,23 +28,23 @@ static const u64 ivybridge_generic[] = {
 #define ANYWHERE	BIT_ULL(16)
 #define ANY_SNOOP	GENMASK_ULL(37, 31)
 #define FROM_LOCAL	BIT_ULL(22)
+#define BDW_FROM_LOCAL	BIT_ULL(26)
 #define FROM_REMOTE	GENMASK_ULL(30, 27)
-#define FROM_MEMORY	(FROM_LOCAL | FROM_REMOTE)
 
-#define OFFCORE(_what, _who)							\
-	CACHE(LL, _what, ACCESS, 0x01b7, (_who) | ANYWHERE),			\
-	CACHE(LL, _what, MISS, 0x01b7, (_who) | FROM_MEMORY | ANY_SNOOP),	\
-	CACHE(NODE, _what, ACCESS, 0x01b7, (_who) | FROM_MEMORY | ANY_SNOOP),	\
+#define OFFCORE(_what, _who, _local)							\
+	CACHE(LL, _what, ACCESS, 0x01b7, (_who) | ANYWHERE),				\
+	CACHE(LL, _what, MISS, 0x01b7, (_who) | (_local) | FROM_REMOTE | ANY_SNOOP),	\
+	CACHE(NODE, _what, ACCESS, 0x01b7, (_who) | (_local) | FROM_REMOTE | ANY_SNOOP), \
 	CACHE(NODE, _what, MISS, 0x01b7, (_who) | FROM_REMOTE | ANY_SNOOP)
 
-#define CACHES_COMMON								\
+#define CACHES_COMMON(_local)							\
 	CACHE(L1D, LOAD, ACCESS, 0x81d0),	/* MEM_UOPS_RETIRED.ALL_LOADS */	\
 	CACHE(L1D, LOAD, MISS, 0x0151),		/* L1D.REPLACEMENT */		\
 	CACHE(L1D, STORE, ACCESS, 0x82d0),	/* MEM_UOPS_RETIRED.ALL_STORES */	\
 	CACHE(L1I, LOAD, MISS, 0x0280),		/* ICACHE.MISSES */		\
-	OFFCORE(LOAD, DEMAND_READ),						\
-	OFFCORE(STORE, DEMAND_WRITE),						\
-	OFFCORE(PREFETCH, PREFETCHES),						\
+	OFFCORE(LOAD, DEMAND_READ, _local),					\
+	OFFCORE(STORE, DEMAND_WRITE, _local),					\
+	OFFCORE(PREFETCH, PREFETCHES, _local),					\
 	CACHE(DTLB, LOAD, ACCESS, 0x81d0),					\
 	CACHE(DTLB, STORE, ACCESS, 0x82d0),					\
 	CACHE(DTLB, STORE, MISS, 0x0149),	/* DTLB_STORE_MISSES, a walk */	\
@@ -53,7 +53,7 @@ static const u64 ivybridge_generic[] = {
 	CACHE(BPU, LOAD, MISS, 0x00c5)
 
 static const struct x86_cache_event sandybridge_cache[] = {
-	CACHES_COMMON,
+	CACHES_COMMON(FROM_LOCAL),
 	CACHE(L1D, STORE, MISS, 0x0851),	/* L1D.ALL_M_REPLACEMENT */
 	CACHE(L1D, PREFETCH, MISS, 0x024e),	/* HW_PRE_REQ.DL1_MISS */
 	CACHE(DTLB, LOAD, MISS, 0x0108),	/* DTLB_LOAD_MISSES, a walk */
@@ -62,16 +62,25 @@ static const struct x86_cache_event sandybridge_cache[] = {
 };
 
 static const struct x86_cache_event ivybridge_cache[] = {
-	CACHES_COMMON,
+	CACHES_COMMON(FROM_LOCAL),
 	CACHE(DTLB, LOAD, MISS, 0x8108),	/* DTLB_LOAD_MISSES.DEMAND_LD, a walk */
 	CACHE(ITLB, LOAD, ACCESS, 0x1085),
 	{ }
 };
 
+#define HASWELL_CACHES(_local)							\
+	CACHES_COMMON(_local),							\
+	CACHE(DTLB, LOAD, MISS, 0x0108),					\
+	CACHE(ITLB, LOAD, ACCESS, 0x6085)	/* ITLB_MISSES.STLB_HIT */
+
 static const struct x86_cache_event haswell_cache[] = {
-	CACHES_COMMON,
-	CACHE(DTLB, LOAD, MISS, 0x0108),
-	CACHE(ITLB, LOAD, ACCESS, 0x6085),	/* ITLB_MISSES.STLB_HIT */
+	HASWELL_CACHES(FROM_LOCAL),
+	{ }
+};
+
+/* L3_MISS_LOCAL_DRAM has moved. */
+static const struct x86_cache_event broadwell_cache[] = {
+	HASWELL_CACHES(BDW_FROM_LOCAL),
 	{ }
 };
 
@@ -163,7 +172,7 @@ const struct x86_model haswell_model = {
 const struct x86_model broadwell_model = {
 	.name		= "broadwell",
 	.manual		= "SDM 3B; event files BDW, BDX; erratum BDM11",
-	.cache		= haswell_cache,
+	.cache		= broadwell_cache,
 	.rules		= broadwell_rules,
 	.extra		= sandybridge_extra,
 	.min_period	= 128,
