@@ -399,6 +399,23 @@ static void broadwell_misses_go_to_its_memory(struct kunit *test)
 }
 #endif
 
+#ifdef CONFIG_CPU_SUP_AMD
+static void zen_cannot_add_up_flops(struct kunit *test)
+{
+	const struct x86_model *const models[] = { &amd_model_fam17h, &amd_model_fam19h };
+	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, core);
+	core->counters = GENERAL(6);
+	for (i = 0; i < ARRAY_SIZE(models); i++) {
+		core->model = models[i];
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(core, 0x0f03), 0ULL);
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(core, 0x0f02), GENERAL(6));
+	}
+}
+#endif
+
 static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE_SLOW(solver_agrees_with_brute_force),
 	KUNIT_CASE(solver_moves_events_along_a_chain),
@@ -416,6 +433,9 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE_PARAM(table_aborted_transactions_have_their_counter, table_gen_params),
 #ifdef CONFIG_CPU_SUP_INTEL
 	KUNIT_CASE(broadwell_misses_go_to_its_memory),
+#endif
+#ifdef CONFIG_CPU_SUP_AMD
+	KUNIT_CASE(zen_cannot_add_up_flops),
 #endif
 	{ }
 };

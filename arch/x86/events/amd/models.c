@@ -109,8 +109,11 @@ static const struct x86_rule fam15h_rules[] = {
 	{ }
 };
 
-/* Floating point operations may be more than a counter can add in a cycle: two are needed. */
-static const struct x86_rule fam17h_rules[] = {
+/*
+ * Floating point operations may be more than a counter can add in a cycle: two are needed, the second
+ * with MergeEvent.
+ */
+static const struct x86_rule zen_rules[] = {
 	RULE_AMD(0x003, 0),
 	{ }
 };
@@ -127,6 +130,6 @@ const struct x86_model amd_model_##_fam = {			\
 AMD_MODEL(k7, "BKDG 0Fh, 10.2", k7_generic, k7_cache, NULL);
 AMD_MODEL(fam10h, "BKDG 10h, 3.14", k7_generic, k7_cache, fam10h_rules);
 AMD_MODEL(fam15h, "BKDG 15h models 00h-0Fh, 3.24", k7_generic, k7_cache, fam15h_rules);
-AMD_MODEL(fam17h, "PPR 17h model 01h, 2.1.13", fam17h_generic, fam17h_cache, fam17h_rules);
-AMD_MODEL(fam19h, "PPR 19h model 11h, 2.1.15", fam19h_generic, fam19h_cache, NULL);
+AMD_MODEL(fam17h, "PPR 17h model 01h, 2.1.13", fam17h_generic, fam17h_cache, zen_rules);
+AMD_MODEL(fam19h, "PPR 19h model 11h, 2.1.15", fam19h_generic, fam19h_cache, zen_rules);
 AMD_MODEL(fam1ah, "PPR 1Ah model 02h, 2.1.15", fam1ah_generic, fam19h_cache, NULL);
