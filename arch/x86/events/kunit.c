@@ -199,6 +199,7 @@ static const struct table_case tables[] = {
 #ifdef CONFIG_CPU_SUP_AMD
 	{ &amd_model_k7, GENERAL(4) }, { &amd_model_fam10h, GENERAL(4) },
 	{ &amd_model_fam15h, GENERAL(6) }, { &amd_model_fam17h, GENERAL(6) },
+	{ &amd_model_zen2, GENERAL(6) },
 	{ &amd_model_fam19h, GENERAL(6) }, { &amd_model_fam1ah, GENERAL(6) },
 #endif
 };
@@ -400,9 +401,21 @@ static void broadwell_misses_go_to_its_memory(struct kunit *test)
 #endif
 
 #ifdef CONFIG_CPU_SUP_AMD
+static void zen_2_stalls_in_front_alone(struct kunit *test)
+{
+	const u64 *zen = amd_model_fam17h.generic, *zen2 = amd_model_zen2.generic;
+
+	KUNIT_EXPECT_EQ(test, zen[PERF_COUNT_HW_STALLED_CYCLES_FRONTEND], 0x0287ULL);
+	KUNIT_EXPECT_EQ(test, zen[PERF_COUNT_HW_STALLED_CYCLES_BACKEND], 0x0187ULL);
+	KUNIT_EXPECT_EQ(test, zen2[PERF_COUNT_HW_STALLED_CYCLES_FRONTEND], 0x00a9ULL);
+	KUNIT_EXPECT_EQ(test, zen2[PERF_COUNT_HW_STALLED_CYCLES_BACKEND], 0ULL);
+}
+
 static void zen_cannot_add_up_flops(struct kunit *test)
 {
-	const struct x86_model *const models[] = { &amd_model_fam17h, &amd_model_fam19h };
+	const struct x86_model *const models[] = {
+		&amd_model_fam17h, &amd_model_zen2, &amd_model_fam19h
+	};
 	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
 	unsigned int i;
 
@@ -435,6 +448,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE(broadwell_misses_go_to_its_memory),
 #endif
 #ifdef CONFIG_CPU_SUP_AMD
+	KUNIT_CASE(zen_2_stalls_in_front_alone),
 	KUNIT_CASE(zen_cannot_add_up_flops),
 #endif
 	{ }

@@ -34,6 +34,19 @@ static const struct x86_hw perfmon_v2 __initconst = {
 		      MSR_AMD64_PERF_CNTR_GLOBAL_STATUS_CLR),
 };
 
+/* Zen and Zen 2 have the family in common. */
+static const struct x86_model * __init pick_fam17h(void)
+{
+	switch (boot_cpu_data.x86_model) {
+	case 0x30 ... 0x4f:
+	case 0x60 ... 0x7f:
+	case 0x90 ... 0xaf:
+		return &amd_model_zen2;
+	default:
+		return &amd_model_fam17h;
+	}
+}
+
 static const struct x86_model * __init pick_model(void)
 {
 	switch (boot_cpu_data.x86) {
@@ -45,6 +58,7 @@ static const struct x86_model * __init pick_model(void)
 	case 0x15:
 		return &amd_model_fam15h;
 	case 0x17:
+		return pick_fam17h();
 	case 0x18:	/* Hygon */
 		return &amd_model_fam17h;
 	case 0x19:
