@@ -385,6 +385,35 @@ static void table_aborted_transactions_have_their_counter(struct kunit *test)
 /* -------------------------------------------------------- what manuals say of one part */
 
 #ifdef CONFIG_CPU_SUP_INTEL
+struct placed {
+	const struct x86_model	*model;
+	u64			config;
+	u64			counters;
+};
+
+static void events_are_on_their_counters(struct kunit *test)
+{
+	static const struct placed placed[] = {
+		{ &goldencove_model, 0x04a3, GENERAL(8) }, { &goldencove_model, 0x05a3, GENERAL(4) },
+		{ &goldencove_model, 0x06a3, GENERAL(4) }, { &goldencove_model, 0x0ca3, GENERAL(4) },
+		{ &nehalem_model, 0x014c, GENERAL(2) }, { &nehalem_model, 0x0152, GENERAL(2) },
+		{ &nehalem_model, 0x0153, GENERAL(2) },
+		{ &westmere_model, 0x014c, GENERAL(2) }, { &westmere_model, 0x0152, GENERAL(2) },
+		{ &westmere_model, 0x014e, GENERAL(2) },
+		{ &icelake_model, 0x0155, GENERAL(4) }, { &icelake_model, 0x0156, GENERAL(4) },
+	};
+	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, core);
+	core->counters = ARCH(8, 4);
+	for (i = 0; i < ARRAY_SIZE(placed); i++) {
+		core->model = placed[i].model;
+		KUNIT_EXPECT_EQ_MSG(test, x86_rule_counters(core, placed[i].config), placed[i].counters,
+				    "%s %#llx", core->model->name, placed[i].config);
+	}
+}
+
 static void broadwell_misses_go_to_its_memory(struct kunit *test)
 {
 	static const u32 which[] = { X86_CACHE(LL, LOAD, MISS), X86_CACHE(NODE, LOAD, ACCESS) };
@@ -445,6 +474,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE_PARAM(table_extra_values_move_where_they_fit, table_gen_params),
 	KUNIT_CASE_PARAM(table_aborted_transactions_have_their_counter, table_gen_params),
 #ifdef CONFIG_CPU_SUP_INTEL
+	KUNIT_CASE(events_are_on_their_counters),
 	KUNIT_CASE(broadwell_misses_go_to_its_memory),
 #endif
 #ifdef CONFIG_CPU_SUP_AMD

@@ -68,14 +68,20 @@ static const struct x86_cache_event westmere_cache[] = {
 static const struct x86_rule nehalem_rules[] = {
 	RULE_CODES(0x40, 2, FIRST(2)),	/* L1D_CACHE_LD, _ST, _LOCK; L1D_ALL_REF */
 	RULE_CODE(0x48, FIRST(2)),	/* L1D_PEND_MISS */
+	RULE_CODE(0x4c, FIRST(2)),	/* LOAD_HIT_PRE */
 	RULE_CODE(0x4e, FIRST(2)),	/* L1D_PREFETCH */
 	RULE_CODE(0x51, FIRST(2)),	/* L1D */
+	RULE_CODE(0x52, FIRST(2)),	/* L1D_CACHE_PREFETCH_LOCK_FB_HIT */
+	RULE_CODE(0x53, FIRST(2)),	/* L1D_CACHE_LOCK_FB_HIT */
 	RULE_CODE(0x63, FIRST(2)),	/* CACHE_LOCK_CYCLES */
 	{ }
 };
 
 static const struct x86_rule westmere_rules[] = {
+	RULE_CODE(0x4c, FIRST(2)),	/* LOAD_HIT_PRE */
+	RULE_CODE(0x4e, FIRST(2)),	/* L1D_PREFETCH */
 	RULE_CODE(0x51, FIRST(2)),	/* L1D */
+	RULE_CODE(0x52, FIRST(2)),	/* L1D_CACHE_PREFETCH_LOCK_FB_HIT */
 	RULE_CODE(0x60, BIT(0)),	/* OFFCORE_REQUESTS_OUTSTANDING */
 	RULE_CODE(0x63, FIRST(2)),	/* CACHE_LOCK_CYCLES */
 	RULE_CODE(0xb3, BIT(0)),	/* SNOOPQ_REQUEST_OUTSTANDING */
