@@ -427,6 +427,18 @@ static void broadwell_misses_go_to_its_memory(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, extra & (BIT_ULL(26) | BIT_ULL(22)), BIT_ULL(22));
 	}
 }
+
+static void goldmont_counts_walks_at_retirement(struct kunit *test)
+{
+	u64 extra;
+
+	KUNIT_EXPECT_EQ(test, x86_cache_select(&goldmont_model, X86_CACHE(DTLB, LOAD, MISS), &extra), 0x11d0);
+	KUNIT_EXPECT_EQ(test, x86_cache_select(&goldmont_model, X86_CACHE(DTLB, STORE, MISS), &extra), 0x12d0);
+	KUNIT_EXPECT_EQ(test, x86_cache_select(&goldmont_plus_model, X86_CACHE(DTLB, LOAD, MISS), &extra),
+			0x0e08);
+	KUNIT_EXPECT_EQ(test, x86_cache_select(&goldmont_plus_model, X86_CACHE(DTLB, STORE, MISS), &extra),
+			0x0e49);
+}
 #endif
 
 #ifdef CONFIG_CPU_SUP_AMD
@@ -475,6 +487,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE_PARAM(table_aborted_transactions_have_their_counter, table_gen_params),
 #ifdef CONFIG_CPU_SUP_INTEL
 	KUNIT_CASE(events_are_on_their_counters),
+	KUNIT_CASE(goldmont_counts_walks_at_retirement),
 	KUNIT_CASE(broadwell_misses_go_to_its_memory),
 #endif
 #ifdef CONFIG_CPU_SUP_AMD

@@ -93,22 +93,36 @@ static const struct x86_extra knl_extra[] = {
 	CACHE(L1I, LOAD, MISS, 0x0280),					\
 	CACHE(DTLB, LOAD, ACCESS, 0x81d0),				\
 	CACHE(DTLB, STORE, ACCESS, 0x82d0),				\
-	CACHE(DTLB, STORE, MISS, 0x0e49),	/* DTLB_STORE_MISSES.WALK_COMPLETED */	\
 	CACHE(BPU, LOAD, ACCESS, 0x00c4),				\
 	CACHE(BPU, LOAD, MISS, 0x00c5)
+
+/* Walks are counted by themselves from Goldmont Plus on. */
+#define WALKS_COMMON							\
+	CACHE(DTLB, LOAD, MISS, 0x0e08),	/* DTLB_LOAD_MISSES.WALK_COMPLETED */	\
+	CACHE(DTLB, STORE, MISS, 0x0e49)	/* DTLB_STORE_MISSES.WALK_COMPLETED */
 
 #define LAST_LEVEL_COMMON						\
 	CACHE(LL, LOAD, ACCESS, 0x01b7, READ_ANYWHERE),			\
 	CACHE(LL, STORE, ACCESS, 0x01b7, RFO_ANYWHERE)
 
+#define GOLDMONT_CACHES							\
+	CACHES_COMMON,							\
+	LAST_LEVEL_COMMON,						\
+	CACHE(LL, LOAD, MISS, 0x01b7, 0x3600000001),			\
+	CACHE(LL, STORE, MISS, 0x01b7, 0x3600000002),			\
+	CACHE(ITLB, LOAD, ACCESS, 0x00c0),				\
+	CACHE(ITLB, LOAD, MISS, 0x0481)		/* ITLB.MISS */
+
 static const struct x86_cache_event goldmont_cache[] = {
-	CACHES_COMMON,
-	LAST_LEVEL_COMMON,
-	CACHE(LL, LOAD, MISS, 0x01b7, 0x3600000001),
-	CACHE(LL, STORE, MISS, 0x01b7, 0x3600000002),
-	CACHE(DTLB, LOAD, MISS, 0x0e08),	/* DTLB_LOAD_MISSES.WALK_COMPLETED */
-	CACHE(ITLB, LOAD, ACCESS, 0x00c0),
-	CACHE(ITLB, LOAD, MISS, 0x0481),	/* ITLB.MISS */
+	GOLDMONT_CACHES,
+	CACHE(DTLB, LOAD, MISS, 0x11d0),	/* MEM_UOPS_RETIRED.DTLB_MISS_LOADS */
+	CACHE(DTLB, STORE, MISS, 0x12d0),	/* MEM_UOPS_RETIRED.DTLB_MISS_STORES */
+	{ }
+};
+
+static const struct x86_cache_event goldmont_plus_cache[] = {
+	GOLDMONT_CACHES,
+	WALKS_COMMON,
 	{ }
 };
 
@@ -117,7 +131,7 @@ static const struct x86_cache_event tremont_cache[] = {
 	LAST_LEVEL_COMMON,
 	CACHE(LL, LOAD, MISS, 0x01b7, 0x3f04000001),
 	CACHE(LL, STORE, MISS, 0x01b7, 0x3f04000002),
-	CACHE(DTLB, LOAD, MISS, 0x0e08),
+	WALKS_COMMON,
 	CACHE(ITLB, LOAD, MISS, 0x0e85),	/* ITLB_MISSES.WALK_COMPLETED */
 	{ }
 };
@@ -127,7 +141,7 @@ static const struct x86_cache_event gracemont_cache[] = {
 	LAST_LEVEL_COMMON,
 	CACHE(LL, LOAD, MISS, 0x01b7, 0x3f84400001),
 	CACHE(LL, STORE, MISS, 0x01b7, 0x3f84400002),
-	CACHE(DTLB, LOAD, MISS, 0x0e08),
+	WALKS_COMMON,
 	CACHE(ITLB, LOAD, MISS, 0x0e85),
 	{ }
 };
@@ -191,7 +205,7 @@ const struct x86_model goldmont_model = {
 const struct x86_model goldmont_plus_model = {
 	.name	= "goldmont_plus",
 	.manual	= "SDM 3B; event file GLP",
-	.cache	= goldmont_cache,
+	.cache	= goldmont_plus_cache,
 	.extra	= goldmont_extra,
 	.flags	= X86_MODEL_ARCH_EVENTS,
 };
