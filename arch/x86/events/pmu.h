@@ -17,8 +17,9 @@
  *
  * A counting event's counter is not stopped at a context switch. It runs on for nobody and the
  * next event with the same selection takes its differences from where it stands. The only writes
- * it ever needs are to select another event and to wind it back when it overflows. All counters
- * count from a negative value up, so that the interrupt comes long before a value is ambiguous.
+ * it ever needs are to select another event and to wind it back when it overflows, unless there are
+ * programs that may read counters, see perf_clear_dirty_counters(). All counters count from a
+ * negative value up, so that the interrupt comes long before a value is ambiguous.
  */
 #ifndef _ARCH_X86_EVENTS_PMU_H
 #define _ARCH_X86_EVENTS_PMU_H

@@ -4,8 +4,8 @@
  *
  * RDPMC is allowed by CR4.PCE. In mode 1 that is set for programs that have mapped an event, in
  * mode 2 for all, in mode 0 for none. It lets a program read every counter of the CPU, so before a
- * program comes on that may, whatever other programs have left in unused counters is wiped; see
- * also load_counting().
+ * program comes on that may, whatever other programs have left in unused counters is wiped, and
+ * those that run on for nobody stop; see also load_counting().
  *
  * Locks: mapping and unmapping run under mmap_lock; the mode under its own mutex.
  */
@@ -39,17 +39,20 @@ bool x86_user_reads_counters(void)
 void perf_clear_dirty_counters(void)
 {
 	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
-	u64 todo = cpu->stale & ~cpu->loaded;
+	u64 todo = cpu->stale & ~cpu->loaded, ran = todo & cpu->on;
 	struct mm_struct *mm;
 
 	if (!todo)
 		return;
+	/* If they ran on, they would tell the next program what this one does. */
+	if (ran)
+		x86_counters_off(cpu, ran);
 	mm = this_cpu_read(cpu_tlbstate.loaded_mm);
 	for (; todo; todo &= todo - 1) {
 		unsigned int idx = __ffs64(todo);
 
-		/* What stands still is as that program left it. */
-		if (cpu->owner[idx] == mm->context.ctx_id && !(cpu->on & BIT_ULL(idx)))
+		/* What stood still is as that program left it. */
+		if (cpu->owner[idx] == mm->context.ctx_id && !(ran & BIT_ULL(idx)))
 			continue;
 		cpu->stale &= ~BIT_ULL(idx);
 		x86_counter_write(cpu, idx, x86_rest_value(cpu->core));
