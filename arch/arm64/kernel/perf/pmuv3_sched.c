@@ -741,6 +741,13 @@ void pmuv3_power_up(struct arm_pmu *armpmu)
 
 /* ----------------------------------------------------------------------- overflow */
 
+/* A program that reads the counter by itself adds to it what the page says. */
+static void user_base_moved(struct perf_event *event)
+{
+	if (unlikely(event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT))
+		perf_event_update_userpage(event);
+}
+
 static void overflow(struct perf_event *event, unsigned int idx, struct pt_regs *regs)
 {
 	struct hw_perf_event *hw = &event->hw;
@@ -752,10 +759,12 @@ static void overflow(struct perf_event *event, unsigned int idx, struct pt_regs 
 	count_up(event, idx, now);
 	if (!(hw->flags & PMUV3_EVT_SAMPLES)) {
 		count_from(event, idx, now);
+		user_base_moved(event);
 		return;
 	}
 
 	arm_counter(event, idx, armpmu_period_left(event, &began));
+	user_base_moved(event);
 	if (!began)
 		return;
 

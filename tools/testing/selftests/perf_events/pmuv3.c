@@ -266,6 +266,28 @@ static bool user_reads_cycles(void)
 	return reads_a_loop(CYCLES, CONFIG1_LONG, 64);
 }
 
+/* Half of its 2^32 lie before the first interrupt of a counter that has 32 bits. */
+static bool user_reads_past_a_wrap(void)
+{
+	const unsigned long rounds = 20000000;
+	volatile struct perf_event_mmap_page *page;
+	uint64_t before, after;
+	bool good = true;
+
+	need_pmu();
+	need_instructions();
+	allow_users(true);
+	page = map_page(open_readable(INSTRUCTIONS, CONFIG1_RDPMC));
+	read_self(page, &before);
+	for (uint64_t sum = 0; good && sum >> 31 < 1; sum += LOOP_INSNS(rounds)) {
+		run_loop(rounds);
+		read_self(page, &after);
+		good = near("loop", after - before, LOOP_INSNS(rounds), 100000);
+		before = after;
+	}
+	return good;
+}
+
 /* A partner on the same CPU that counts, too, takes turns with us. */
 static pid_t busy_partner(void)
 {
@@ -456,6 +478,7 @@ static const struct test tests[] = {
 	{ "user page: index 0 for who has not asked", index_is_0_without_asking },
 	{ "user space reads 64 bits", user_reads_64_bits },
 	{ "user space reads 32 bits", user_reads_32_bits },
+	{ "user space reads past a wrap of 32 bits", user_reads_past_a_wrap },
 	{ "user space reads cycles", user_reads_cycles },
 	{ "what user space reads survives switches", count_survives_switches },
 	{ "counters that others used are 0", counters_of_others_are_zero },
