@@ -294,26 +294,26 @@ static bool maps(void)
 }
 
 static const char *filter = "common_pid > 0 && (common_pid < 100000 || common_pid == 7)";
-static int filtered_fd;
+static struct perf_event_attr filtered;
 
-static long set_filter(void)
+/* A filter is set once, so each time there is another event. */
+static long open_filtered(void)
 {
-	return ioctl(filtered_fd, PERF_EVENT_IOC_SET_FILTER, filter);
-}
+	int fd = perf_open(&filtered, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), error;
 
-static void filter_stays(long none)
-{
-	(void)none;
+	if (fd < 0 || !ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter))
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
 }
 
 static bool filters(void)
 {
-	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, 0);
-
 	need_faults();
-	attr.config = tracepoint("syscalls/sys_enter_getppid");
-	filtered_fd = open_self(&attr, -1);
-	return every_allocation("SET_FILTER", set_filter, filter_stays);
+	filtered = perf_attr(PERF_TYPE_TRACEPOINT, tracepoint("syscalls/sys_enter_getppid"));
+	return every_allocation("SET_FILTER", open_filtered, close_made);
 }
 
 static const struct test tests[] = {
