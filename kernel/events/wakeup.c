@@ -13,8 +13,8 @@
  * queue, costs one irq_work for each time that it is polled. Each side writes one of the two and
  * then reads the other, with a full barrier between [poll] [sleep].
  *
- * Signals go by overflow instead: whoever handles one leaves POLL_IN or POLL_HUP in
- * perf_event::pending_kill and sends the same irq_work.
+ * Signals do not wait to be asked for: at each watermark, and at each overflow of an event, whoever
+ * finds O_ASYNC set leaves POLL_IN or POLL_HUP in perf_event::pending_kill and sends the same irq_work.
  */
 #include <linux/poll.h>
 #include <linux/rculist.h>
@@ -44,7 +44,7 @@ static bool has_waiter(struct perf_buffer *rb)
  */
 void perf_buffer_notify(struct perf_buffer *rb, struct perf_event *event)
 {
-	/* A signal is asked for once and comes each time. */
+	/* Asked for once, it comes each time. */
 	if (unlikely(*perf_event_fasync(event))) {
 		if (!event->pending_kill)
 			event->pending_kill = POLL_IN;

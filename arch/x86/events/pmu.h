@@ -3,7 +3,7 @@
  * The x86 CPU PMU driver: its objects.
  *
  * A counter has a number: 0..31 general, 32..47 fixed; a set of counters is a u64. How a processor
- * is told to count (struct x86_hw) and what it can count (struct x86_model) are data; see hw.c,
+ * is told to count (struct x86_hw) and what it can count (struct x86_model) are data; see arch.c,
  * intel/, amd/ and zhaoxin/.
  *
  * struct x86_cpu is what the driver knows of one CPU's registers. They are written on that CPU
