@@ -545,7 +545,7 @@ static void test_pause(bool paused)
 	syscall(__NR_getppid);
 	ioctl(area.fd, PERF_EVENT_IOC_DISABLE, 0);
 	busy = records_of(&area);
-	ktap_result(busy == 10 + !paused, "%s: %u traces in ten rounds",
+	ktap_result(busy == 10u + !paused, "%s: %u traces in ten rounds",
 		    paused ? "aux_start_paused" : "not paused", busy);
 	close(fd[0]);
 	close(fd[1]);

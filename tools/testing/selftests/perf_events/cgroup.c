@@ -83,17 +83,6 @@ static int open_soft(uint64_t config, int cgroup, int cpu)
 	return open_in(&attr, cgroup, cpu, -1);
 }
 
-static void fault(unsigned int nr)
-{
-	char *p = mmap(NULL, nr * 4096ul, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		       0);
-
-	madvise(p, nr * 4096ul, MADV_NOHUGEPAGE);
-	for (unsigned int i = 0; i < nr; i++)
-		*(volatile char *)(p + i * 4096ul) = 1;
-	munmap(p, nr * 4096ul);
-}
-
 /* A child on CPU 0 that faults once for each byte it is sent, and says when it has. */
 struct worker {
 	pid_t		pid;

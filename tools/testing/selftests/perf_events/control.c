@@ -9,20 +9,6 @@
 
 #define PAGES	40
 
-/* Page faults: as many as asked for, and no others. */
-static void fault(unsigned int nr)
-{
-	char *p = mmap(NULL, nr * 4096ul, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		       0);
-
-	if (p == MAP_FAILED)
-		fail_case("mmap");
-	madvise(p, nr * 4096ul, MADV_NOHUGEPAGE);
-	for (unsigned int i = 0; i < nr; i++)
-		*(volatile char *)(p + i * 4096ul) = 1;
-	munmap(p, nr * 4096ul);
-}
-
 static struct perf_event_attr fault_attr(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);

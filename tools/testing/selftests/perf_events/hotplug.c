@@ -31,17 +31,6 @@ static void need_return(void)
 		skip_case("on this kernel events of a CPU do not come back with it");
 }
 
-static void fault(unsigned int nr)
-{
-	char *p = mmap(NULL, nr * 4096ul, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		       0);
-
-	madvise(p, nr * 4096ul, MADV_NOHUGEPAGE);
-	for (unsigned int i = 0; i < nr; i++)
-		*(volatile char *)(p + i * 4096ul) = 1;
-	munmap(p, nr * 4096ul);
-}
-
 /* A child that goes to the CPU, does its work there, and ends. */
 static void work_on(int cpu, unsigned long rounds)
 {

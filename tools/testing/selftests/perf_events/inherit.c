@@ -12,20 +12,6 @@
 
 #define PAGES	30
 
-/* Page faults of user mode: as many as asked for. */
-static void fault(unsigned int nr)
-{
-	char *p = mmap(NULL, nr * 4096ul, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		       0);
-
-	if (p == MAP_FAILED)
-		fail_case("mmap");
-	madvise(p, nr * 4096ul, MADV_NOHUGEPAGE);
-	for (unsigned int i = 0; i < nr; i++)
-		*(volatile char *)(p + i * 4096ul) = 1;
-	munmap(p, nr * 4096ul);
-}
-
 /* System calls of one number: an exact count where there are tracepoints. */
 #define CALLS	1000
 

@@ -17,17 +17,6 @@ static void look_around(void)
 		cpus = MAX_CPUS;
 }
 
-static void fault(unsigned int nr)
-{
-	char *p = mmap(NULL, nr * 4096ul, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		       0);
-
-	madvise(p, nr * 4096ul, MADV_NOHUGEPAGE);
-	for (unsigned int i = 0; i < nr; i++)
-		*(volatile char *)(p + i * 4096ul) = 1;
-	munmap(p, nr * 4096ul);
-}
-
 static bool all_are_on_line(void)
 {
 	look_around();

@@ -432,6 +432,20 @@ static __always_inline void short_syscall(void)
 	raw_syscall(__NR_getppid, 0, 0, 0);
 }
 
+/* Page faults: as many as asked for, and no others once this has run before. */
+static inline void fault(unsigned int nr)
+{
+	char *p = mmap(NULL, nr * 4096ul, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+
+	if (p == MAP_FAILED)
+		fail_case("mmap");
+	madvise(p, nr * 4096ul, MADV_NOHUGEPAGE);
+	for (unsigned int i = 0; i < nr; i++)
+		*(volatile char *)(p + i * 4096ul) = 1;
+	munmap(p, nr * 4096ul);
+}
+
 /* Enables an event, runs the loop, disables it: a handful of instructions more than the loop. */
 static inline void count_loop(int fd, unsigned long n, unsigned long flags)
 {

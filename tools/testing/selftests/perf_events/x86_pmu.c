@@ -247,11 +247,11 @@ static bool rdpmc_counts_exactly(void)
 	       near("read()", told, after, 2000);
 }
 
-static sigjmp_buf fault;
+static sigjmp_buf at_fault;
 
 static void on_fault(int sig)
 {
-	siglongjmp(fault, sig);
+	siglongjmp(at_fault, sig);
 }
 
 static bool rdpmc_faults(void)
@@ -260,7 +260,7 @@ static bool rdpmc_faults(void)
 	bool faulted;
 
 	sigaction(SIGSEGV, &act, NULL);
-	faulted = sigsetjmp(fault, 1);
+	faulted = sigsetjmp(at_fault, 1);
 	if (!faulted)
 		rdpmc(0);
 	signal(SIGSEGV, SIG_DFL);
@@ -310,7 +310,7 @@ static void read_all(uint64_t *value)
 	sigaction(SIGSEGV, &act, NULL);
 	for (volatile int i = 0; i < ALL; i++) {
 		value[i] = 0;
-		if (!sigsetjmp(fault, 1))
+		if (!sigsetjmp(at_fault, 1))
 			value[i] = rdpmc(i < GENERAL ? i : (1 << 30) + i - GENERAL);
 	}
 	signal(SIGSEGV, SIG_DFL);
