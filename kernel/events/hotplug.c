@@ -142,9 +142,11 @@ int perf_event_exit_cpu(unsigned int cpu)
 	if (!cpuctx->online)
 		return 0;
 
+	/* First nothing comes any more, then what can go elsewhere goes, then what is left stops. */
+	scoped_guard(mutex, &cpuctx->ctx.mutex)
+		cpuctx->online = false;
 	perf_scope_cpu_offline(cpu, perf_pmu_migrate_context);
 	guard(mutex)(&cpuctx->ctx.mutex);
-	cpuctx->online = false;
 	run_on(cpu, cpu_deactivate);
 	return 0;
 }
