@@ -562,6 +562,7 @@ enum perf_event_state {
 #define PERF_ATTACH_CHILD	0x0040	/* in its parent's child list */
 #define PERF_ATTACH_EXCLUSIVE	0x0080	/* counted in pmu::exclusive_cnt */
 #define PERF_ATTACH_CALLCHAIN	0x0100	/* holds the callchain buffers */
+#define PERF_ATTACH_MOVING	0x0200	/* on its way from one CPU's context to another's */
 
 /* perf_event::event_caps and group_caps */
 #define PERF_EV_CAP_SOFTWARE		BIT(0)	/* always fits */
@@ -632,10 +633,11 @@ struct perf_event {
 	struct list_head		sb_list;		/* ctx or CPU side-band listeners */
 	struct list_head		freq_entry;		/* ctx->freq_list */
 	struct list_head		active_entry;		/* free for the driver */
-	struct rb_node			group_node;		/* leader: in pmu_ctx's flexible tree */
+	struct list_head		group_entry;		/* leader: in pmu_ctx's flexible queue */
 	struct list_head		pinned_entry;		/* leader: in pmu_ctx's pinned list */
-	u64				vruntime;		/* leader: share consumed, ns */
-	u64				sched_stamp;		/* leader: total_time_running at vruntime */
+	u64				round;			/* leader: turns it has had; see groups.c */
+	s64				turn_left;		/* leader: ns left of the next one */
+	u64				sched_stamp;		/* leader: total_time_running at turn_left */
 	u64				sched_mark;		/* schedule being applied */
 
 	struct perf_event_attr		attr;

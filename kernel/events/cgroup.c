@@ -74,7 +74,9 @@ static bool chain_is(u64 mark)
 
 /*
  * A leaving context's groups are off the counters; what they counted comes with the reload. They
- * stay ACTIVE for when it comes back, unless the task's events had their say in what ran.
+ * stay ACTIVE for when it comes back, unless the task's events had their say in what ran. With the
+ * schedule of another cgroup, inside or outside of it, other ones may have to run: the one that
+ * they are in is noted.
  */
 static void drop_side_groups(struct perf_event_context *ctx)
 {
@@ -91,6 +93,7 @@ static void drop_side_groups(struct perf_event_context *ctx)
 				perf_group_stop(cpc->side[i]);
 		}
 		cpc->nr_side_running = kept;
+		epc->sched_base = perf_sched_base(epc->pmu);
 	}
 }
 
@@ -150,11 +153,22 @@ static void stop_active(struct perf_event_pmu_context *epc)
 
 	list_for_each_entry(leader, &epc->pinned, pinned_entry)
 		perf_group_stop(leader);
-	/* Stopping moves a group back in the queue: the next one is taken first. */
-	for (leader = perf_groups_first(&epc->flexible); leader; leader = next) {
-		next = perf_groups_next(leader);
+	list_for_each_entry_safe(leader, next, &epc->flexible, group_entry)
 		perf_group_stop(leader);
+}
+
+/* Are the ACTIVE groups of those that come those of the schedule that is there? */
+static bool entered_match(struct pmu *pmu, u64 mark)
+{
+	struct perf_event_pmu_context *epc, *base = perf_sched_base(pmu);
+	struct perf_event_context *ctx;
+
+	for (ctx = this_cpu_ptr(&perf_cpu_context)->cgrp_ctx; ctx; ctx = ctx->cgrp_next) {
+		epc = ctx->sched_mark == mark + 1 ? perf_epc_find(ctx, pmu) : NULL;
+		if (epc && epc->sched_base != base)
+			return false;
 	}
+	return true;
 }
 
 /* What ran when a context left may not be what a new schedule lets run. */
@@ -182,7 +196,7 @@ static void change_chain(struct perf_cgroup *cgrp, u64 mark)
 	leave_unmarked(&c, mark);
 	link_chain(&c, cgrp, mark, now, depth);
 	for (unsigned int i = 0; i < c.nr; i++) {
-		if (perf_sched_load_again(c.pmu[i]))
+		if (entered_match(c.pmu[i], mark) && perf_sched_load_again(c.pmu[i]))
 			continue;
 		stop_entered(c.pmu[i], mark);
 		perf_sched_reload(c.pmu[i]);

@@ -259,7 +259,7 @@ struct perf_event_pmu_context *perf_epc_alloc(struct perf_event_context *ctx, st
 		.pmu		= pmu,
 		.seq		= 1,
 		.sched_cpu	= -1,
-		.flexible	= RB_ROOT_CACHED,
+		.flexible	= LIST_HEAD_INIT(epc->flexible),
 		.pinned		= LIST_HEAD_INIT(epc->pinned),
 		.entry		= LIST_HEAD_INIT(epc->entry),
 		.counter_entry	= LIST_HEAD_INIT(epc->counter_entry),

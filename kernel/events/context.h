@@ -32,12 +32,15 @@
  * @nr_events: events here, whatever their state
  * @nr_flexible: enabled flexible groups
  * @pinned: enabled pinned groups, in the order of their coming
- * @flexible: enabled flexible groups, the least served first
+ * @flexible: enabled flexible groups, in the order in which they are served
+ * @round: the earliest round that was served last; see groups.c
+ * @turn_began: since when the turn lasts, on the context's clock; while @overcommitted
  * @seq: changes whenever what could be scheduled changes
  * @sched: the compiled schedule; counter PMUs only
  * @sched_seq: @seq for which @sched was compiled
  * @sched_side: side_seq of the CPU for which it was compiled, 0 if the CPU side had no events
- * @sched_base: PMU context whose schedule runs there when no task has events; the same
+ * @sched_base: PMU context whose schedule runs there when no task has events; the same. For a
+ *	cgroup's that is on no CPU: whose schedule its ACTIVE groups are in
  * @sched_cpu: CPU for which it was compiled, -1 if any CPU will do
  * @displaces: the CPU side's events in @sched are not those that run without the task
  * @overcommitted: some flexible group is not in @sched and waits for its turn
@@ -50,11 +53,13 @@ struct perf_event_pmu_context {
 	unsigned int			nr_events;
 	unsigned int			nr_flexible;
 	struct list_head		pinned;
-	struct rb_root_cached		flexible;
+	struct list_head		flexible;
+	u64				round;
 	u64				seq;
 	u64				sched_seq;
 	u64				sched_side;
 	struct perf_event_pmu_context	*sched_base;
+	u64				turn_began;
 	int				sched_cpu;
 	bool				displaces;
 	bool				overcommitted;
@@ -87,6 +92,7 @@ struct perf_event_pmu_context {
  * @nr_bound: task events bound to one CPU
  * @nr_mapped: events whose user page somebody has mapped and which use counters
  * @nr_switch_records: events that want PERF_RECORD_SWITCH
+ * @throttled: an event may have been throttled since the last tick here
  * @cgrp_next: next outer active cgroup context on this CPU
  * @sched_mark: scratch of the cgroup switch
  * @rcu_head: freed after a grace period
@@ -126,6 +132,7 @@ struct perf_event_context {
 	struct perf_event_context *cgrp_next;
 	u64			sched_mark;
 	struct rcu_head		rcu_head;
+	bool			throttled;
 	bool			shared;
 	bool			awaited;
 	struct perf_event_pmu_context first_epc;
@@ -180,7 +187,8 @@ extern atomic_t perf_nr_tracepoints;
  * @side: leaders of the CPU side's groups that run now
  * @nr_side_running: how many
  * @displaced: these are not those of the base schedule
- * @task_first: the task's flexible groups go first in this slice, not the CPU side's
+ * @task_first: the task's flexible groups go first in this turn, not the CPU side's
+ * @turn: which of the CPU side's contexts goes first in this turn, modulo their number
  * @serves: the PMU can count on this CPU, as far as the last schedule compiled here goes
  * @timer: multiplexing timer
  * @timer_interval: its interval
@@ -194,6 +202,7 @@ struct perf_cpu_pmu_context {
 	bool				displaced;
 	bool				task_first;
 	bool				serves;
+	unsigned int			turn;
 	struct hrtimer			timer;
 	ktime_t				timer_interval;
 };
@@ -278,13 +287,31 @@ static __always_inline void perf_event_update_time(struct perf_event *event)
 		perf_event_add_time(event, now);
 }
 
+/* The same for a leader: no state counts but its own. */
+static __always_inline void perf_leader_update_time(struct perf_event *leader)
+{
+	u64 now = perf_ctx_time(leader->ctx);
+	s64 since = now - leader->tstamp;
+
+	if (since <= 0)
+		return;
+	if (leader->state >= PERF_EVENT_STATE_INACTIVE)
+		leader->total_time_enabled += since;
+	if (leader->state >= PERF_EVENT_STATE_ACTIVE)
+		leader->total_time_running += since;
+	leader->tstamp = now;
+}
+
 /*
  * From INACTIVE to ACTIVE or back: always legal, of no concern to siblings, and what rotation does
  * all the time. Every other move is perf_event_set_state()'s.
  */
 static __always_inline void perf_event_set_active(struct perf_event *event, bool active)
 {
-	perf_event_update_time(event);
+	if (event->group_leader == event)
+		perf_leader_update_time(event);
+	else
+		perf_event_update_time(event);
 	WRITE_ONCE(event->state, active ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_INACTIVE);
 }
 

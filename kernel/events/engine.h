@@ -18,17 +18,75 @@ int  perf_event_call(struct perf_event *event, perf_event_fn fn, void *arg);
 int  perf_event_call_inatomic(struct perf_event *event, perf_event_fn fn, void *arg);
 bool perf_ctx_is_elsewhere(struct perf_event_context *ctx);
 
+/* the order in which flexible groups are served: groups.c */
+void perf_groups_insert(struct perf_event_pmu_context *epc, struct perf_event *leader);
+void perf_groups_serve(struct perf_event_pmu_context *epc, struct perf_event *leader);
+
 /* groups that run or do not: running.c */
 int  perf_switched_add(struct perf_event *event);
 void perf_switched_del(struct perf_event *event);
-int  perf_group_start(struct perf_event *leader);
-void perf_group_stop(struct perf_event *leader);
+int  perf_group_start_members(struct perf_event *leader);
+void perf_group_stop_members(struct perf_event *leader);
 void perf_member_end(struct perf_event *event);
-void perf_group_charge(struct perf_event *leader);
 void perf_group_queue(struct perf_event *leader);
 void perf_group_unqueue(struct perf_event *leader);
 bool perf_group_queued(const struct perf_event *leader);
 void perf_group_fail(struct perf_event *leader);
+
+/* What is the same for all kinds of events, and all there is to do for a counter. */
+static __always_inline void perf_mark_active(struct perf_event *event)
+{
+	perf_event_set_active(event, true);
+	if (is_sampling_event(event))
+		list_add(&event->freq_entry, &event->ctx->freq_list);
+}
+
+static __always_inline void perf_mark_inactive(struct perf_event *event)
+{
+	if (is_sampling_event(event))
+		list_del_init(&event->freq_entry);
+	perf_event_set_active(event, false);
+}
+
+/* What a rotation mostly has to do with. */
+static __always_inline bool perf_is_lone_counter(const struct perf_event *leader)
+{
+	return !leader->nr_siblings && perf_pmu_has_counters(leader->pmu);
+}
+
+/* Enters the time for which a flexible group ran into the order of its queue, if it is in one. */
+static __always_inline void perf_group_charge(struct perf_event *leader)
+{
+	perf_leader_update_time(leader);
+	if (leader->total_time_running != leader->sched_stamp && !list_empty(&leader->group_entry))
+		perf_groups_serve(leader->pmu_ctx, leader);
+}
+
+/**
+ * perf_group_start - let a queued group run
+ * @leader: its leader; members that run already are left alone
+ *
+ * Context: ctx->lock, interrupts off, on the context's CPU if it is active
+ * Return: 0, or the error of the member that could not be added; then none of them runs
+ */
+static __always_inline int perf_group_start(struct perf_event *leader)
+{
+	if (!perf_is_lone_counter(leader))
+		return perf_group_start_members(leader);
+	if (leader->state == PERF_EVENT_STATE_INACTIVE)
+		perf_mark_active(leader);
+	return 0;
+}
+
+/* Takes a group off. A member in a schedule counts until the next one is loaded. */
+static __always_inline void perf_group_stop(struct perf_event *leader)
+{
+	if (!perf_is_lone_counter(leader))
+		perf_group_stop_members(leader);
+	else if (leader->state == PERF_EVENT_STATE_ACTIVE)
+		perf_mark_inactive(leader);
+	perf_group_charge(leader);
+}
 
 /* schedule.c: counter PMUs */
 void perf_sched_changed(struct perf_event_pmu_context *epc);
@@ -38,7 +96,8 @@ void perf_sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu);
 void perf_sched_reload(struct pmu *pmu);			/* whoever runs here now */
 struct perf_event_pmu_context *perf_sched_base(struct pmu *pmu);
 bool perf_sched_load_again(struct pmu *pmu);
-bool perf_sched_is_valid(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc);
+bool perf_sched_turn_over(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc);
+void perf_sched_next_turn(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc);
 u64  perf_sched_next_mark(void);
 int  perf_sched_group_fits(struct perf_event *leader, struct perf_event *newcomer);
 

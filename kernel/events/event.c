@@ -29,9 +29,9 @@ static void event_init_lists(struct perf_event *event)
 	INIT_LIST_HEAD(&event->freq_entry);
 	INIT_LIST_HEAD(&event->active_entry);
 	INIT_LIST_HEAD(&event->pinned_entry);
+	INIT_LIST_HEAD(&event->group_entry);
 	INIT_LIST_HEAD(&event->child_list);
 	INIT_LIST_HEAD(&event->owner_entry);
-	RB_CLEAR_NODE(&event->group_node);
 }
 
 /* What only an event with a file or a kernel user needs. */

@@ -1,54 +1,72 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The flexible groups of a PMU context, ordered by what they have had: the least served first.
+ * The flexible groups of a PMU context, in the order in which they are served.
  *
- * Groups with equal service keep the order in which they were opened. Pure data structure; the
- * caller holds ctx->lock.
+ * They are served in rounds: in each, every group has the PMU for a turn, which is the multiplexing
+ * interval. The queue is in order of rounds; within one, whoever came first goes first. A group
+ * whose turn is about over, give or take half of it, goes to the end of the next round, and what it
+ * had too much or too little counts for its turn there. That mostly is the end of the queue, so it
+ * costs the same however many wait.
+ *
+ * Two bounds keep what happened while nobody had to wait from being held for or against a group.
+ * pmu_ctx->round, the earliest round that was served last, never goes back, and no group is further
+ * than two rounds ahead of it; one that is behind it has caught up after one turn.
+ *
+ * Locks: ctx->lock.
  */
-#include <linux/rbtree.h>
+#include "engine.h"
 
-#include "ground.h"
-
-#define to_leader(node)	rb_entry((node), struct perf_event, group_node)
-
-static bool group_before(struct rb_node *a, const struct rb_node *b)
+static s64 turn_of(const struct perf_event_pmu_context *epc)
 {
-	const struct perf_event *ga = to_leader(a), *gb = to_leader(b);
-
-	if (ga->vruntime != gb->vruntime)
-		return (s64)(ga->vruntime - gb->vruntime) < 0;
-	return ga->id < gb->id;
+	return epc->pmu->hrtimer_interval_ms * (s64)NSEC_PER_MSEC;
 }
 
-/* Whoever comes new or has just had its turn mostly goes to the end. */
-void perf_groups_insert(struct rb_root_cached *tree, struct perf_event *leader)
+/* After all others of its round. */
+static void enqueue(struct list_head *queue, struct perf_event *leader)
 {
-	struct rb_node *last = rb_last(&tree->rb_root);
+	struct perf_event *other;
 
-	if (!last || group_before(&leader->group_node, last)) {
-		rb_add_cached(&leader->group_node, tree, group_before);
-		return;
+	list_for_each_entry_reverse(other, queue, group_entry) {
+		if (other->round <= leader->round)
+			break;
 	}
-	rb_link_node(&leader->group_node, last, &last->rb_right);
-	rb_insert_color_cached(&leader->group_node, tree, false);
+	list_add(&leader->group_entry, &other->group_entry);
 }
 
-void perf_groups_remove(struct rb_root_cached *tree, struct perf_event *leader)
+/**
+ * perf_groups_insert - a group waits for its turns from now on
+ * @epc: its PMU context
+ * @leader: its leader
+ */
+void perf_groups_insert(struct perf_event_pmu_context *epc, struct perf_event *leader)
 {
-	rb_erase_cached(&leader->group_node, tree);
-	RB_CLEAR_NODE(&leader->group_node);
+	s64 turn = turn_of(epc);
+
+	leader->round = clamp(leader->round, epc->round, epc->round + 1);
+	if (leader->turn_left <= turn / 2 || leader->turn_left > 2 * turn)
+		leader->turn_left = turn;
+	leader->sched_stamp = leader->total_time_running;
+	enqueue(&epc->flexible, leader);
 }
 
-struct perf_event *perf_groups_first(struct rb_root_cached *tree)
+/**
+ * perf_groups_serve - enter the time for which a group ran since the last time
+ * @epc: its PMU context
+ * @leader: its leader, times up to date
+ */
+void perf_groups_serve(struct perf_event_pmu_context *epc, struct perf_event *leader)
 {
-	struct rb_node *node = rb_first_cached(tree);
+	s64 turn = turn_of(epc);
 
-	return node ? to_leader(node) : NULL;
-}
+	leader->turn_left -= leader->total_time_running - leader->sched_stamp;
+	leader->sched_stamp = leader->total_time_running;
+	if (leader->turn_left > turn / 2)
+		return;
 
-struct perf_event *perf_groups_next(struct perf_event *leader)
-{
-	struct rb_node *node = rb_next(&leader->group_node);
-
-	return node ? to_leader(node) : NULL;
+	leader->turn_left += turn;
+	if (leader->turn_left <= turn / 2)
+		leader->turn_left = turn;
+	leader->round = clamp(leader->round + 1, epc->round, epc->round + 2);
+	list_del(&leader->group_entry);
+	enqueue(&epc->flexible, leader);
 }

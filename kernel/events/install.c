@@ -48,7 +48,7 @@ static void group_move(struct perf_event *leader, struct perf_event_pmu_context 
 {
 	struct perf_event *sibling;
 
-	leader->vruntime = 0;
+	leader->round = 0;
 	epc_get(epc);
 	epc_put(leader->pmu_ctx);
 	leader->pmu_ctx = epc;
@@ -220,7 +220,7 @@ static void make_leader(struct perf_event *event, int group_caps)
 	event->group_leader = event;
 	event->group_caps = event->event_caps;
 	event->attach_state &= ~PERF_ATTACH_GROUP;
-	event->vruntime = 0;
+	event->round = 0;
 
 	if (event->event_caps & PERF_EV_CAP_SIBLING) {
 		if (event->state >= PERF_EVENT_STATE_INACTIVE)
@@ -319,7 +319,7 @@ static void forget_groups(struct perf_event_context *ctx)
 	list_for_each_entry(epc, &ctx->pmu_ctx_list, entry) {
 		epc->nr_events = 0;
 		epc->nr_flexible = 0;
-		epc->flexible = RB_ROOT_CACHED;
+		INIT_LIST_HEAD(&epc->flexible);
 		INIT_LIST_HEAD(&epc->pinned);
 	}
 	INIT_LIST_HEAD(&ctx->counter_list);
@@ -344,7 +344,7 @@ void perf_detach_all_locked(struct perf_event_context *ctx)
 		perf_member_end(event);
 		if (!list_empty(&event->sb_list))
 			list_del_rcu(&event->sb_list);
-		RB_CLEAR_NODE(&event->group_node);
+		INIT_LIST_HEAD(&event->group_entry);
 		INIT_LIST_HEAD(&event->pinned_entry);
 		event->attach_state &= ~PERF_ATTACH_CONTEXT;
 		event->pmu_ctx = NULL;

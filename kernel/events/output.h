@@ -20,6 +20,7 @@ void perf_throttle(struct perf_event *event);
 void perf_freq_overflow(struct perf_event *event);
 void perf_throttle_tick(void);	/* hard IRQ: unthrottle, adjust frequencies on this CPU */
 void perf_event_unthrottle(struct perf_event *event);
+void perf_unthrottle_in(struct perf_event_context *ctx);
 
 /**
  * perf_overflow_account - an event has overflowed

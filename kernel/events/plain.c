@@ -42,10 +42,10 @@ static void plain_try(struct perf_event *leader)
 /* Somebody left: those who wait try again. */
 static void plain_try_waiting(struct perf_event_pmu_context *epc)
 {
-	struct perf_event *leader = perf_groups_first(&epc->flexible);
+	struct perf_event *leader;
 
 	epc->overcommitted = false;
-	for (; leader; leader = perf_groups_next(leader)) {
+	list_for_each_entry(leader, &epc->flexible, group_entry) {
 		if (leader->state == PERF_EVENT_STATE_INACTIVE)
 			plain_try(leader);
 	}
@@ -107,7 +107,7 @@ void perf_plain_rotate(struct perf_event_pmu_context *epc)
 
 	list_for_each_entry(event, &epc->ctx->event_list, event_entry) {
 		if (event->pmu_ctx == epc && event->state == PERF_EVENT_STATE_ACTIVE &&
-		    !RB_EMPTY_NODE(&event->group_node))
+		    !list_empty(&event->group_entry))
 			perf_group_stop(event);
 	}
 	plain_try_waiting(epc);

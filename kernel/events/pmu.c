@@ -57,7 +57,7 @@ void perf_pmu_cpc_init(struct pmu *pmu, struct perf_cpu_pmu_context *cpc, int cp
 	epc->pmu = pmu;
 	epc->seq = 1;
 	epc->sched_cpu = -1;
-	epc->flexible = RB_ROOT_CACHED;
+	INIT_LIST_HEAD(&epc->flexible);
 	INIT_LIST_HEAD(&epc->pinned);
 	INIT_LIST_HEAD(&epc->counter_entry);
 	/* Never 0, which stands for "no CPU side"; different on every CPU. */

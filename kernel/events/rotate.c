@@ -2,8 +2,9 @@
 /*
  * Rotation: when more flexible groups are enabled than a PMU can run at a time, a timer gives
  * each its turn. It runs while somebody on this CPU waits, and what it costs depends on what runs,
- * not on how many wait: the groups that ran are moved back in their queues by the time they had,
- * and the front of the queues is compiled into the next schedule.
+ * not on how many wait: the groups that ran go to the end of their queues, and the front of the
+ * queues is compiled into the next schedule. The turn of a task that runs for less than an interval
+ * at a time is over when its runs come to one; see perf_sched_load().
  *
  * Locks: hard interrupt on the CPU; takes the locks of all contexts there.
  */
@@ -11,13 +12,6 @@
 #include <linux/smp.h>
 
 #include "engine.h"
-
-/* The groups of a schedule go to where the time they have had puts them. */
-static void charge_schedule(const struct perf_schedule *s)
-{
-	for (int i = 0; i < s->nr; i++)
-		perf_group_charge(s->slot[i].event->group_leader);
-}
 
 static bool has_turns(const struct perf_event_pmu_context *epc)
 {
@@ -32,16 +26,10 @@ static bool rotate_counters(struct perf_cpu_pmu_context *cpc, struct pmu *pmu,
 
 	if (!has_turns(owner))
 		return false;
-	/* One that has not been compiled since a change may name events that have gone. */
-	if (perf_sched_is_valid(cpc, owner))
-		charge_schedule(owner->sched);
-	/* Whoever goes first takes counters from the other: they take turns in that, too. */
-	if (task_epc && cpc->nr_side)
-		cpc->task_first = !cpc->task_first;
-	if (task_epc)
-		task_epc->seq++;
-	if (cpc->nr_side)
-		cpc->side_seq++;
+	/* It began when the task came, after the last turn of the timer. */
+	if (task_epc && !cpc->nr_side && !perf_sched_turn_over(cpc, task_epc))
+		return true;
+	perf_sched_next_turn(cpc, owner);
 	perf_sched_reload(pmu);
 	return has_turns(owner);
 }

@@ -94,9 +94,7 @@ static int member_start(struct perf_event *event)
 		if (ret)
 			return ret;
 	}
-	perf_event_set_active(event, true);
-	if (is_sampling_event(event))
-		list_add(&event->freq_entry, &event->ctx->freq_list);
+	perf_mark_active(event);
 	return 0;
 }
 
@@ -104,11 +102,9 @@ static void member_stop(struct perf_event *event)
 {
 	if (event->state != PERF_EVENT_STATE_ACTIVE)
 		return;
-	if (is_sampling_event(event))
-		list_del_init(&event->freq_entry);
 	if (!event_is_counter(event))
 		member_del(event);
-	perf_event_set_active(event, false);
+	perf_mark_inactive(event);
 }
 
 /* Its context has ended, and its times are up to date: it never counts again. */
@@ -138,13 +134,8 @@ static int start_members(struct perf_event *leader)
 	return 0;
 }
 
-/**
- * perf_group_start - let a queued group run
- * @leader: its leader; members that run already are left alone
- *
- * Return: 0, or the error of the member that could not be added; then none of them runs
- */
-int perf_group_start(struct perf_event *leader)
+/* perf_group_start() of any group. */
+int perf_group_start_members(struct perf_event *leader)
 {
 	struct pmu *pmu = leader->pmu_ctx->pmu;
 	/* For counters the schedule has settled whether they fit. */
@@ -161,14 +152,13 @@ int perf_group_start(struct perf_event *leader)
 	if (!ret)
 		return 0;
 
-	perf_group_stop(leader);
+	perf_group_stop_members(leader);
 	if (txn)
 		pmu->cancel_txn(pmu);
 	return ret;
 }
 
-/* Takes a group off. A member in a schedule counts until the next one is loaded. */
-void perf_group_stop(struct perf_event *leader)
+void perf_group_stop_members(struct perf_event *leader)
 {
 	struct perf_event *sibling;
 
@@ -177,38 +167,17 @@ void perf_group_stop(struct perf_event *leader)
 	for_each_sibling_event(sibling, leader)
 		member_stop(sibling);
 	member_stop(leader);
-	perf_group_charge(leader);
 }
 
 bool perf_group_queued(const struct perf_event *leader)
 {
-	return !RB_EMPTY_NODE(&leader->group_node) || !list_empty(&leader->pinned_entry);
+	return !list_empty(&leader->group_entry) || !list_empty(&leader->pinned_entry);
 }
 
-/* Enters the time for which a flexible group ran into the order of its queue, if it is in one. */
-void perf_group_charge(struct perf_event *leader)
-{
-	struct rb_root_cached *tree = &leader->pmu_ctx->flexible;
-	bool queued = !RB_EMPTY_NODE(&leader->group_node);
-	u64 served;
-
-	perf_event_update_time(leader);
-	served = leader->total_time_running - leader->sched_stamp;
-	if (!served)
-		return;
-	if (queued)
-		perf_groups_remove(tree, leader);
-	leader->sched_stamp += served;
-	leader->vruntime += served;
-	if (queued)
-		perf_groups_insert(tree, leader);
-}
-
-/* An enabled leader takes its place. A newcomer has no claim on time before it came. */
+/* An enabled leader takes its place. */
 void perf_group_queue(struct perf_event *leader)
 {
 	struct perf_event_pmu_context *epc = leader->pmu_ctx;
-	struct perf_event *first;
 
 	if (perf_group_queued(leader))
 		return;
@@ -216,11 +185,7 @@ void perf_group_queue(struct perf_event *leader)
 	if (leader->attr.pinned) {
 		list_add_tail(&leader->pinned_entry, &epc->pinned);
 	} else {
-		first = perf_groups_first(&epc->flexible);
-		if (first && (s64)(first->vruntime - leader->vruntime) > 0)
-			leader->vruntime = first->vruntime;
-		leader->sched_stamp = leader->total_time_running;
-		perf_groups_insert(&epc->flexible, leader);
+		perf_groups_insert(epc, leader);
 		epc->nr_flexible++;
 	}
 	if (!epc->ctx->task && perf_pmu_has_counters(epc->pmu))
@@ -234,8 +199,8 @@ void perf_group_unqueue(struct perf_event *leader)
 	if (!perf_group_queued(leader))
 		return;
 
-	if (!RB_EMPTY_NODE(&leader->group_node)) {
-		perf_groups_remove(&epc->flexible, leader);
+	if (!list_empty(&leader->group_entry)) {
+		list_del_init(&leader->group_entry);
 		epc->nr_flexible--;
 	} else {
 		list_del_init(&leader->pinned_entry);

@@ -11,9 +11,10 @@
  *   task schedule	base and task together; kept in the task's PMU context. Where the CPU side
  *			has no events it depends on the task alone and holds on every CPU.
  *
- * Order of placing: CPU side pinned, task pinned, then flexible groups, the least served first.
- * A group that has had more than a slice over the least served one waits even if counters are
- * free: that bound is what makes the shares of large and small groups equal in the long run.
+ * Order of placing: the CPU's own pinned groups, those of cgroups, the task's; then flexible groups,
+ * each context's in the order of its queue. A group that is more than a round ahead of the first
+ * one waits even if counters are free: that bound is what makes the shares of large and small
+ * groups equal in the long run. Which context's flexible groups go first changes from turn to turn.
  *
  * A pinned group for which there is no room fails; a flexible one waits for the rotation.
  *
@@ -29,7 +30,6 @@
  * @pmu: PMU
  * @s: result
  * @cpu: CPU
- * @slice: multiplexing interval, ns
  * @exclusive: an exclusive group is in; nothing else may join
  * @overcommitted: some flexible group was left out
  */
@@ -37,7 +37,6 @@ struct compile {
 	struct pmu		*pmu;
 	struct perf_schedule	*s;
 	int			cpu;
-	u64			slice;
 	bool			exclusive;
 	bool			overcommitted;
 };
@@ -45,7 +44,13 @@ struct compile {
 static DEFINE_PER_CPU(struct perf_schedule, scratch_schedule);
 static DEFINE_PER_CPU(u64, schedule_mark);
 
-static bool add_member(struct compile *c, struct perf_event *event)
+/* A task's groups take the marks of one CPU to another: each has its own. */
+static u64 first_mark(int cpu)
+{
+	return (u64)cpu << 40;
+}
+
+static __always_inline bool add_member(struct compile *c, struct perf_event *event)
 {
 	struct perf_schedule *s = c->s;
 
@@ -61,19 +66,20 @@ static bool add_member(struct compile *c, struct perf_event *event)
 	return true;
 }
 
-static bool add_members(struct compile *c, struct perf_event *leader)
+static bool add_siblings(struct compile *c, struct perf_event *leader)
 {
 	struct perf_event *sibling;
 
-	if (!add_member(c, leader))
-		return false;
-	if (!leader->nr_siblings)
-		return true;
 	for_each_sibling_event(sibling, leader) {
 		if (!add_member(c, sibling))
 			return false;
 	}
 	return true;
+}
+
+static __always_inline bool add_members(struct compile *c, struct perf_event *leader)
+{
+	return add_member(c, leader) && (!leader->nr_siblings || add_siblings(c, leader));
 }
 
 /* Leaves the first @nr slots. */
@@ -117,22 +123,34 @@ static void place_pinned(struct compile *c, struct perf_event_pmu_context *epc)
 	}
 }
 
+static struct perf_event *first_group(struct perf_event_pmu_context *epc)
+{
+	return list_first_entry_or_null(&epc->flexible, struct perf_event, group_entry);
+}
+
+static __always_inline struct perf_event *next_group(struct perf_event_pmu_context *epc,
+						     struct perf_event *leader)
+{
+	return list_is_last(&leader->group_entry, &epc->flexible) ?
+	       NULL : list_next_entry(leader, group_entry);
+}
+
 /*
- * Adds flexible groups from @leader on, without counters yet, as long as there is nothing special
+ * Adds flexible groups in order, without counters yet, as long as there is nothing special
  * about them and they fill at most @room slots. A group of software events only is special: whoever
  * places it has to start it. Returns the first group that was not added.
  */
-static struct perf_event *add_plain_groups(struct compile *c, struct perf_event *leader,
+static struct perf_event *add_plain_groups(struct compile *c, struct perf_event_pmu_context *epc,
 					   unsigned int room)
 {
-	u64 limit = leader->vruntime + c->slice;
+	struct perf_event *leader = first_group(epc);
 	struct perf_schedule *s = c->s;
+	u64 round = max(epc->round, leader->round);
 
-	for (; leader; leader = perf_groups_next(leader)) {
+	for (; leader; leader = next_group(epc, leader)) {
 		unsigned int from = s->nr;
 
-		if (!may_run_here(c, leader) || leader->attr.exclusive ||
-		    (s64)(leader->vruntime - limit) > 0)
+		if (!may_run_here(c, leader) || leader->attr.exclusive || leader->round > round + 1)
 			return leader;
 		if (!add_members(c, leader) || s->nr == from || s->nr > room) {
 			truncate(s, from);
@@ -149,40 +167,52 @@ static struct perf_event *add_plain_groups(struct compile *c, struct perf_event 
  */
 static struct perf_event *place_together(struct compile *c, struct perf_event_pmu_context *epc)
 {
-	struct perf_event *first = perf_groups_first(&epc->flexible), *rest;
+	struct perf_event *first = first_group(epc), *rest;
 	unsigned int from = c->s->nr;
 
 	if (epc->nr_flexible < 2 || c->exclusive)
 		return first;
-	rest = add_plain_groups(c, first, epc->overcommitted ? epc->sched->nr : PERF_SCHED_SLOTS);
+	rest = add_plain_groups(c, epc, epc->overcommitted ? epc->sched->nr : PERF_SCHED_SLOTS);
 	if (c->s->nr > from && !c->pmu->sched_assign(c->pmu, c->s, from))
 		return rest;
 	truncate(c->s, from);
 	return first;
 }
 
+/*
+ * Where one event finds no counter, others like it will not either; not even one that could do
+ * with another counter is likely to once as many are placed as the last time.
+ */
+static int miss(const struct compile *c, const struct perf_event_pmu_context *epc,
+		const struct perf_event *leader)
+{
+	if (leader->nr_siblings)
+		return 1;
+	return epc->overcommitted && c->s->nr >= epc->sched->nr ? MISSES_MAX : MISSES_MAX / 2;
+}
+
 static void place_flexible(struct compile *c, struct perf_event_pmu_context *epc)
 {
-	struct perf_event *first = perf_groups_first(&epc->flexible);
+	struct perf_event *first = first_group(epc);
 	struct perf_event *leader = place_together(c, epc);
 	bool served = leader != first;
-	u64 limit = served ? first->vruntime + c->slice : 0;
 	int misses = 0;
 
-	for (; leader; leader = perf_groups_next(leader)) {
+	if (served)
+		epc->round = max(epc->round, first->round);
+	for (; leader; leader = next_group(epc, leader)) {
 		if (!may_run_here(c, leader))
 			continue;
-		if ((served && (s64)(leader->vruntime - limit) > 0) || misses >= MISSES_MAX) {
+		if ((served && leader->round > epc->round + 1) || misses >= MISSES_MAX) {
 			c->overcommitted = true;
 			return;
 		}
 		if (!place_group(c, leader)) {
 			c->overcommitted = true;
-			/* Where one event finds no counter, others like it will not either. */
-			misses += leader->nr_siblings ? 1 : MISSES_MAX / 2;
+			misses += miss(c, epc, leader);
 		} else if (!served) {
 			served = true;
-			limit = leader->vruntime + c->slice;
+			epc->round = max(epc->round, leader->round);
 		}
 	}
 }
@@ -220,16 +250,44 @@ struct perf_event_pmu_context *perf_sched_base(struct pmu *pmu)
 	return &perf_this_cpc(pmu)->epc;
 }
 
-static void place_side(struct compile *c, void (*place)(struct compile *,
-							 struct perf_event_pmu_context *))
+static void place_side(struct compile *c, struct perf_event_context *ctx,
+		       void (*place)(struct compile *, struct perf_event_pmu_context *))
 {
-	struct perf_event_pmu_context *epc;
-	struct perf_event_context *ctx;
+	struct perf_event_pmu_context *epc = side_epc(ctx, c->pmu);
 
+	if (epc && ctx->active_cpu >= 0)	/* a CPU that is going offline is not */
+		place(c, epc);
+}
+
+/* What is pinned to the CPU does not yield to what a cgroup has pinned. */
+static void place_side_pinned(struct compile *c)
+{
+	struct perf_event_context *own = &this_cpu_ptr(&perf_cpu_context)->ctx, *ctx;
+
+	place_side(c, own, place_pinned);
 	for_each_side_ctx(ctx) {
-		epc = side_epc(ctx, c->pmu);
-		if (epc && ctx->active_cpu >= 0)	/* a CPU that is going offline is not */
-			place(c, epc);
+		if (ctx != own)
+			place_side(c, ctx, place_pinned);
+	}
+}
+
+/* Each context is the first one in turn. */
+static void place_side_flexible(struct compile *c, unsigned int turn)
+{
+	struct perf_event_context *ctx;
+	unsigned int nr = 0, i = 0;
+
+	for_each_side_ctx(ctx)
+		nr++;
+	turn %= nr;
+	for_each_side_ctx(ctx) {
+		if (i++ >= turn)
+			place_side(c, ctx, place_flexible);
+	}
+	i = 0;
+	for_each_side_ctx(ctx) {
+		if (i++ < turn)
+			place_side(c, ctx, place_flexible);
 	}
 }
 
@@ -241,7 +299,6 @@ static void compile(struct compile *c, struct perf_cpu_pmu_context *cpc,
 	c->s->nr = 0;
 	c->s->task_mask = 0;
 	c->cpu = smp_processor_id();
-	c->slice = ktime_to_ns(cpc->timer_interval);
 
 	cpc->serves = perf_pmu_serves_cpu(c->pmu, c->cpu);
 	if (!cpc->serves)
@@ -253,12 +310,12 @@ static void compile(struct compile *c, struct perf_cpu_pmu_context *cpc,
 		}
 		return;
 	}
-	place_side(c, place_pinned);
+	place_side_pinned(c);
 	if (epc)
 		place_pinned(c, epc);
 	if (epc && cpc->task_first)
 		place_flexible(c, epc);
-	place_side(c, place_flexible);
+	place_side_flexible(c, cpc->turn);
 	if (epc && !cpc->task_first)
 		place_flexible(c, epc);
 }
@@ -268,10 +325,10 @@ static void copy_schedule(struct perf_schedule *to, const struct perf_schedule *
 	memcpy(to, from, offsetof(struct perf_schedule, slot) + from->nr * sizeof(from->slot[0]));
 }
 
-/* A number that no group or context is marked with yet, on this CPU; the one after it is not, too. */
+/* A number that no group or context is marked with yet; the one after it is not, too. */
 u64 perf_sched_next_mark(void)
 {
-	return this_cpu_add_return(schedule_mark, 2);
+	return first_mark(smp_processor_id()) + this_cpu_add_return(schedule_mark, 2);
 }
 
 /* Leaders of the slots in (@task) or outside the task's part get @mark. */
@@ -378,6 +435,8 @@ static void compile_base(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu
 	} else {
 		truncate(base->sched, 0);
 	}
+	if (!base->overcommitted)
+		base->turn_began = perf_ctx_time(base->ctx);
 	base->overcommitted = c.overcommitted;
 	base->sched_side = cpc->side_seq;
 	base->sched_cpu = smp_processor_id();
@@ -395,9 +454,42 @@ static bool task_valid(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_c
 }
 
 /* Is the schedule that @epc, a task's or the base, keeps one of what is queued now on this CPU? */
-bool perf_sched_is_valid(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
+static bool sched_is_valid(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
 {
 	return epc->ctx->task ? task_valid(cpc, epc) : base_valid(cpc, epc);
+}
+
+/* Has the schedule had the CPU for about an interval, in pieces perhaps? @epc's context locked. */
+bool perf_sched_turn_over(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
+{
+	u64 interval = ktime_to_ns(cpc->timer_interval);
+
+	return perf_ctx_time(epc->ctx) - epc->turn_began >= interval - interval / 8;
+}
+
+/**
+ * perf_sched_next_turn - whoever waits goes first in the next schedule, and the next one is due
+ * @cpc: the PMU on this CPU
+ * @epc: of the task that is here, or the base
+ *
+ * Context: all contexts concerned locked
+ */
+void perf_sched_next_turn(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
+{
+	/* One that has not been compiled since a change may name events that have gone. */
+	if (sched_is_valid(cpc, epc)) {
+		for (int i = 0; i < epc->sched->nr; i++)
+			perf_group_charge(epc->sched->slot[i].event->group_leader);
+	}
+	epc->turn_began = perf_ctx_time(epc->ctx);
+	epc->seq++;
+	if (cpc->nr_side) {
+		/* Whoever goes first takes counters from the other: they take turns in that, too. */
+		if (epc->ctx->task)
+			cpc->task_first = !cpc->task_first;
+		cpc->turn++;
+		cpc->side_seq++;
+	}
 }
 
 static void compile_task(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
@@ -412,6 +504,8 @@ static void compile_task(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu
 	change_task_groups(epc->sched, c.s);
 	epc->displaces = base && side_differs(c.s, base->sched);
 	copy_schedule(epc->sched, c.s);
+	if (!epc->overcommitted)
+		epc->turn_began = perf_ctx_time(epc->ctx);
 	epc->overcommitted = c.overcommitted;
 	epc->sched_seq = epc->seq;
 	epc->sched_side = base ? cpc->side_seq : 0;
@@ -512,11 +606,19 @@ static void apply_base(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_c
 	arm_rotation(cpc, base);
 }
 
+/* The timer finds a cgroup whose tasks run for short moments only by chance. */
+static void end_turn_of_base(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *base)
+{
+	if (unlikely(base->overcommitted) && perf_sched_turn_over(cpc, base))
+		perf_sched_next_turn(cpc, base);
+}
+
 /* CPU side locked. */
 static void load_base_locked(struct perf_cpu_pmu_context *cpc, struct pmu *pmu)
 {
 	struct perf_event_pmu_context *base = perf_sched_base(pmu);
 
+	end_turn_of_base(cpc, base);
 	if (!base_valid(cpc, base))
 		compile_base(cpc, base);
 	apply_base(cpc, base);
@@ -534,7 +636,10 @@ bool perf_sched_load_again(struct pmu *pmu)
 	struct perf_cpu_pmu_context *cpc = perf_this_cpc(pmu);
 	struct perf_event_pmu_context *base = perf_sched_base(pmu);
 
-	if (this_cpu_read(perf_cpu_context.task_ctx) || !base_valid(cpc, base))
+	if (this_cpu_read(perf_cpu_context.task_ctx))
+		return false;
+	end_turn_of_base(cpc, base);
+	if (!base_valid(cpc, base))
 		return false;
 	apply_base(cpc, base);
 	return true;
@@ -562,8 +667,10 @@ static void load_task_locked(struct perf_cpu_pmu_context *cpc, struct perf_event
 void perf_sched_load(struct perf_event_pmu_context *epc)
 {
 	struct perf_cpu_pmu_context *cpc = perf_this_cpc(epc->pmu);
+	/* The timer finds a task that runs for short moments only by chance. */
+	bool over = unlikely(epc->overcommitted) && perf_sched_turn_over(cpc, epc);
 
-	if (likely(task_valid(cpc, epc) && !epc->displaces && !cpc->displaced)) {
+	if (likely(!over && task_valid(cpc, epc) && !epc->displaces && !cpc->displaced)) {
 		if (epc->sched->nr)
 			epc->pmu->sched_load(epc->pmu, epc->sched);
 		if (unlikely(epc->overcommitted))
@@ -571,6 +678,8 @@ void perf_sched_load(struct perf_event_pmu_context *epc)
 		return;
 	}
 	perf_cpu_side_lock(perf_clock());
+	if (over)
+		perf_sched_next_turn(cpc, epc);
 	load_task_locked(cpc, epc);
 	perf_cpu_side_unlock();
 }

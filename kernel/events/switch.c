@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 
 #include "engine.h"
+#include "output.h"
 
 /* Adding can fail for a driver's event only; its group waits then. */
 static void switched_group_lost(struct perf_event *leader)
@@ -89,6 +90,8 @@ void perf_ctx_sched_in(struct perf_event_context *ctx)
 		perf_sched_load(epc);
 	if (!list_empty(&ctx->switched))
 		perf_switched_in(ctx);
+	if (unlikely(ctx->throttled))
+		perf_unthrottle_in(ctx);
 	perf_ctx_thaw(ctx);
 	if (unlikely(ctx->nr_mapped))
 		update_user_pages(ctx);

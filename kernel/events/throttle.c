@@ -197,6 +197,7 @@ static void freq_tick(struct perf_event *event)
 void perf_throttle(struct perf_event *event)
 {
 	event->hw.interrupts = PERF_THROTTLED;
+	WRITE_ONCE(event->ctx->throttled, true);
 	perf_log_throttle(event, true);
 	__this_cpu_write(tick_needed, true);
 	tick_dep_set_cpu(smp_processor_id(), TICK_DEP_BIT_PERF_EVENTS);
@@ -236,11 +237,37 @@ static void tick_context(struct perf_event_context *ctx)
 		return;
 
 	guard(raw_spinlock)(&ctx->lock);
+	WRITE_ONCE(ctx->throttled, false);
 	list_for_each_entry(event, &ctx->freq_list, freq_entry) {
 		if (unlikely(event->hw.interrupts == PERF_THROTTLED))
 			perf_event_unthrottle(event);
 		if (event->attr.freq)
 			freq_tick(event);
+	}
+}
+
+/**
+ * perf_unthrottle_in - a task with throttled events comes onto this CPU
+ * @ctx: its context, locked, its counters loaded
+ *
+ * There may have been ticks while it was away, and the next one may not find it here. Whatever was
+ * throttled in this very tick waits for the next.
+ */
+void perf_unthrottle_in(struct perf_event_context *ctx)
+{
+	struct perf_event *event;
+
+	WRITE_ONCE(ctx->throttled, false);
+	list_for_each_entry(event, &ctx->freq_list, freq_entry) {
+		if (event->hw.interrupts != PERF_THROTTLED)
+			continue;
+		if (event->hw.interrupts_seq != __this_cpu_read(perf_tick_seq)) {
+			perf_event_unthrottle(event);
+			continue;
+		}
+		WRITE_ONCE(ctx->throttled, true);
+		__this_cpu_write(tick_needed, true);
+		tick_dep_set_cpu(smp_processor_id(), TICK_DEP_BIT_PERF_EVENTS);
 	}
 }
 

@@ -214,67 +214,136 @@ static void test_leader_holds_siblings_time(struct kunit *test)
 
 /* --------------------------------------------------------------- order of groups */
 
-static struct perf_event *queued_group(struct kunit *test, struct rb_root_cached *tree,
-				       u64 vruntime, u64 id)
+#define TURN	(4 * (u64)NSEC_PER_MSEC)
+
+/* A queue whose turns are of 4 ms. */
+static struct perf_event_pmu_context *queue(struct kunit *test)
+{
+	struct perf_event_pmu_context *epc = kunit_kzalloc(test, sizeof(*epc), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, epc);
+	epc->pmu = kunit_kzalloc(test, sizeof(*epc->pmu), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, epc->pmu);
+	epc->pmu->hrtimer_interval_ms = 4;
+	INIT_LIST_HEAD(&epc->flexible);
+	return epc;
+}
+
+static struct perf_event *queued_group(struct kunit *test, struct perf_event_pmu_context *epc)
 {
 	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, event);
-	event->vruntime = vruntime;
-	event->id = id;
-	perf_groups_insert(tree, event);
+	perf_groups_insert(epc, event);
 	return event;
 }
 
-static void test_group_order(struct kunit *test)
+static void serve(struct perf_event_pmu_context *epc, struct perf_event *leader, u64 ns)
 {
-	struct rb_root_cached tree = RB_ROOT_CACHED;
-	struct perf_event *c = queued_group(test, &tree, 30, 1);
-	struct perf_event *a = queued_group(test, &tree, 10, 3);
-	struct perf_event *b2 = queued_group(test, &tree, 20, 4);
-	struct perf_event *b1 = queued_group(test, &tree, 20, 2);
-
-	KUNIT_EXPECT_PTR_EQ(test, perf_groups_first(&tree), a);
-	KUNIT_EXPECT_PTR_EQ(test, perf_groups_next(a), b1);
-	KUNIT_EXPECT_PTR_EQ(test, perf_groups_next(b1), b2);
-	KUNIT_EXPECT_PTR_EQ(test, perf_groups_next(b2), c);
-	KUNIT_EXPECT_NULL(test, perf_groups_next(c));
-
-	perf_groups_remove(&tree, a);
-	KUNIT_EXPECT_PTR_EQ(test, perf_groups_first(&tree), b1);
-	KUNIT_EXPECT_TRUE(test, RB_EMPTY_NODE(&a->group_node));
+	leader->total_time_running += ns;
+	perf_groups_serve(epc, leader);
 }
 
-/* Service is compared by difference, so it may pass the end of its range. */
-static void test_group_order_wraps(struct kunit *test)
+/* What the engine does with the round of the first group it places. */
+static struct perf_event *first(struct perf_event_pmu_context *epc)
 {
-	struct rb_root_cached tree = RB_ROOT_CACHED;
-	struct perf_event *late = queued_group(test, &tree, 5, 1);
-	struct perf_event *early = queued_group(test, &tree, U64_MAX - 5, 2);
+	struct perf_event *leader = list_first_entry(&epc->flexible, struct perf_event, group_entry);
 
-	KUNIT_EXPECT_PTR_EQ(test, perf_groups_first(&tree), early);
-	KUNIT_EXPECT_PTR_EQ(test, perf_groups_next(early), late);
+	epc->round = max(epc->round, leader->round);
+	return leader;
 }
 
+static void test_groups_take_turns(struct kunit *test)
+{
+	struct perf_event_pmu_context *epc = queue(test);
+	struct perf_event *group[5];
+
+	for (int i = 0; i < 5; i++)
+		group[i] = queued_group(test, epc);
+	for (int i = 0; i < 50; i++) {
+		KUNIT_EXPECT_PTR_EQ(test, first(epc), group[i % 5]);
+		serve(epc, group[i % 5], i % 2 ? TURN + TURN / 8 : TURN - TURN / 8);
+	}
+	for (int i = 0; i < 5; i++)
+		KUNIT_EXPECT_EQ(test, group[i]->round, 10);
+}
+
+/* Half a turn is not a turn; what is short or over counts for the next one. */
+static void test_turns_in_pieces(struct kunit *test)
+{
+	struct perf_event_pmu_context *epc = queue(test);
+	struct perf_event *a = queued_group(test, epc), *b = queued_group(test, epc);
+
+	serve(epc, a, TURN / 2 - 1);
+	KUNIT_EXPECT_PTR_EQ(test, first(epc), a);
+	serve(epc, a, 1 + TURN / 4);
+	KUNIT_EXPECT_PTR_EQ(test, first(epc), b);
+	KUNIT_EXPECT_EQ(test, a->turn_left, (s64)(TURN + TURN / 4));
+	serve(epc, b, TURN + TURN / 4);
+	KUNIT_EXPECT_EQ(test, b->turn_left, (s64)(TURN - TURN / 4));
+	KUNIT_EXPECT_PTR_EQ(test, first(epc), a);
+}
+
+/* Whatever a group had while nobody waited: it has its turn with those that come. */
+static void test_no_debt_from_alone(struct kunit *test)
+{
+	struct perf_event_pmu_context *epc = queue(test);
+	struct perf_event *a = queued_group(test, epc), *b;
+
+	for (int i = 0; i < 1000; i++) {
+		first(epc);
+		serve(epc, a, 1000 * TURN);
+	}
+	b = queued_group(test, epc);
+	KUNIT_EXPECT_LE(test, a->round, b->round + 2);
+	KUNIT_EXPECT_EQ(test, a->turn_left, (s64)TURN);
+
+	/* Off and on again without any competitor, then against one that has just come. */
+	list_del_init(&a->group_entry);
+	perf_groups_insert(epc, a);
+	KUNIT_EXPECT_LE(test, a->round, b->round + 1);
+}
+
+/* A group that could not run for long does not keep the others off. */
+static void test_no_claim_from_absence(struct kunit *test)
+{
+	struct perf_event_pmu_context *epc = queue(test);
+	struct perf_event *a = queued_group(test, epc), *b = queued_group(test, epc);
+
+	for (int i = 0; i < 100; i++) {
+		epc->round = max(epc->round, b->round);
+		serve(epc, b, TURN);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, first(epc), a);
+	serve(epc, a, TURN);
+	KUNIT_EXPECT_GE(test, a->round + 1, b->round);
+}
+
+/* In the order of rounds whatever is served, and nobody gets lost. */
 static void test_group_order_random(struct kunit *test)
 {
-	struct rb_root_cached tree = RB_ROOT_CACHED;
-	struct perf_event *event, *last = NULL;
+	struct perf_event_pmu_context *epc = queue(test);
+	struct perf_event *group[100], *event, *last;
 	struct rnd_state rnd;
-	unsigned int nr = 0;
+	unsigned int nr;
 
 	prandom_seed_state(&rnd, 7);
-	for (int i = 0; i < 500; i++)
-		queued_group(test, &tree, prandom_u32_state(&rnd) % 64, i);
-	for (event = perf_groups_first(&tree); event; event = perf_groups_next(event)) {
-		if (last)
-			KUNIT_EXPECT_TRUE(test, last->vruntime < event->vruntime ||
-					  (last->vruntime == event->vruntime &&
-					   last->id < event->id));
-		last = event;
-		nr++;
+	for (int i = 0; i < 100; i++)
+		group[i] = queued_group(test, epc);
+	for (int i = 0; i < 500; i++) {
+		first(epc);
+		serve(epc, group[prandom_u32_state(&rnd) % 100],
+		      prandom_u32_state(&rnd) % (u32)(2 * TURN));
+		last = NULL;
+		nr = 0;
+		list_for_each_entry(event, &epc->flexible, group_entry) {
+			if (last)
+				KUNIT_EXPECT_LE(test, last->round, event->round);
+			last = event;
+			nr++;
+		}
+		KUNIT_EXPECT_EQ(test, nr, 100);
 	}
-	KUNIT_EXPECT_EQ(test, nr, 500);
 }
 
 /* -------------------------------------------------------------- a PMU made up here */
@@ -820,8 +889,10 @@ static struct kunit_case core_cases[] = {
 	KUNIT_CASE(test_attr_size),
 	KUNIT_CASE(test_times_follow_state),
 	KUNIT_CASE(test_leader_holds_siblings_time),
-	KUNIT_CASE(test_group_order),
-	KUNIT_CASE(test_group_order_wraps),
+	KUNIT_CASE(test_groups_take_turns),
+	KUNIT_CASE(test_turns_in_pieces),
+	KUNIT_CASE(test_no_debt_from_alone),
+	KUNIT_CASE(test_no_claim_from_absence),
 	KUNIT_CASE(test_group_order_random),
 	KUNIT_CASE(test_what_fits_runs),
 	KUNIT_CASE(test_constraints_move_others),

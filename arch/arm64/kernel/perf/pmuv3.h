@@ -146,7 +146,7 @@ static inline bool pmuv3_is_short(const struct hw_perf_event *hw, unsigned int i
 /* All the counters that an event has on @idx. */
 static inline u64 pmuv3_counters(const struct hw_perf_event *hw, unsigned int idx)
 {
-	return pmuv3_is_pair(hw, idx) ? GENMASK_ULL(idx, idx - 1) : BIT_ULL(idx);
+	return unlikely(pmuv3_is_pair(hw, idx)) ? GENMASK_ULL(idx, idx - 1) : BIT_ULL(idx);
 }
 
 /*

@@ -269,13 +269,13 @@ static void plan_special(struct pmuv3_plan *p, struct perf_event *event, unsigne
 	}
 }
 
-static __always_inline void plan(struct pmuv3_cpu *c, struct pmuv3_plan *p,
-				 struct perf_event *event, unsigned int idx)
+static void plan(struct pmuv3_cpu *c, struct pmuv3_plan *p, struct perf_event *event,
+		 unsigned int idx)
 {
 	struct hw_perf_event *hw = &event->hw;
 
 	hw->idx = idx;
-	if (unlikely(hw->flags & PMUV3_EVT_SPECIAL) || unlikely(hw->state)) {
+	if (hw->flags & PMUV3_EVT_SPECIAL || hw->state) {
 		plan_special(p, event, idx);
 		if (!has_right_type(c, hw, idx))
 			p->retype |= BIT_ULL(idx);
@@ -347,28 +347,8 @@ static void let_run(struct pmuv3_cpu *c)
 	write_pmcr(c->pmcr | ARMV8_PMU_PMCR_E);
 }
 
-/*
- * What mostly is found: events that just count, on counters that were left running with the right
- * type. Then there is nothing to plan.
- */
-static bool all_set(const struct pmuv3_cpu *c, const struct pmuv3_batch *b)
-{
-	u64 ready = c->enabled & ~c->interrupts;
-	unsigned int i;
-
-	for (i = 0; i < b->nr; i++) {
-		struct hw_perf_event *hw = &b->event[i]->hw;
-		unsigned int idx = b->idx[i];
-
-		if (hw->flags & PMUV3_EVT_SPECIAL || hw->state || !(ready & BIT_ULL(idx)) ||
-		    c->type[idx] != hw->config_base)
-			return false;
-		hw->idx = idx;
-	}
-	return true;
-}
-
-static noinline void set_up(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
+/* Events of all kinds. */
+static noinline void set_up_any(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
 {
 	struct pmuv3_plan p = {};
 	unsigned int i;
@@ -379,13 +359,36 @@ static noinline void set_up(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
 		carry_out(c, &p, b);
 }
 
+/*
+ * What mostly is found: events that just count, on counters that were left running, mostly with
+ * the right type.
+ */
+static void set_up(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
+{
+	struct pmuv3_plan p = {};
+	unsigned int i;
+
+	for (i = 0; i < b->nr; i++) {
+		struct hw_perf_event *hw = &b->event[i]->hw;
+		unsigned int idx = b->idx[i];
+
+		if (hw->flags & PMUV3_EVT_SPECIAL || hw->state)
+			return set_up_any(c, b);
+		hw->idx = idx;
+		p.used |= BIT_ULL(idx);
+		if (c->type[idx] != hw->config_base)
+			p.retype |= BIT_ULL(idx);
+	}
+	p.on = p.used;
+	if (p.retype || p.used & ~(c->enabled & ~c->interrupts))
+		carry_out(c, &p, b);
+}
+
 static void put_on(struct pmuv3_cpu *c, struct pmuv3_batch *b)
 {
 	unsigned int i;
 
-	if (!all_set(c, b))
-		set_up(c, b);
-
+	set_up(c, b);
 	snapshot(b);
 	for (i = 0; i < b->nr; i++) {
 		struct perf_event *event = b->event[i];
@@ -401,11 +404,8 @@ static void put_on(struct pmuv3_cpu *c, struct pmuv3_batch *b)
 
 /* ------------------------------------------------------------------- taking off */
 
-/*
- * Brings the events of @b up to date. Those that sample are stopped, all of them at the same time;
- * with @stop all are.
- */
-static void settle(struct pmuv3_cpu *c, struct pmuv3_batch *b, bool stop)
+/* Those that sample, or all of them. */
+static noinline void stop_batch(struct pmuv3_cpu *c, const struct pmuv3_batch *b, bool all)
 {
 	u64 mask = 0;
 	unsigned int i;
@@ -413,13 +413,23 @@ static void settle(struct pmuv3_cpu *c, struct pmuv3_batch *b, bool stop)
 	for (i = 0; i < b->nr; i++) {
 		struct hw_perf_event *hw = &b->event[i]->hw;
 
-		if (!stop && likely(!(hw->flags & PMUV3_EVT_SAMPLES)))
-			continue;
-		mask |= pmuv3_counters(hw, hw->idx);
+		if (all || hw->flags & PMUV3_EVT_SAMPLES)
+			mask |= pmuv3_counters(hw, hw->idx);
 	}
 	take_from_kvm(c, mask);
 	stop_counters(c, mask);
+}
 
+/*
+ * Brings the events of @b up to date. Those that sample are stopped, all of them at the same time;
+ * with @stop all are.
+ */
+static void settle(struct pmuv3_cpu *c, struct pmuv3_batch *b, bool stop)
+{
+	unsigned int i;
+
+	if (stop || c->interrupts)
+		stop_batch(c, b, stop);
 	snapshot(b);
 	for (i = 0; i < b->nr; i++) {
 		struct perf_event *event = b->event[i];
@@ -446,11 +456,11 @@ static __always_inline void forget(struct pmuv3_cpu *c, const struct pmuv3_batch
 
 static void batch_add_running(struct pmuv3_batch *b, struct pmuv3_cpu *c, u64 mask)
 {
-	unsigned long which = mask & c->running;
-	unsigned int idx;
+	for (mask &= c->running; mask; mask &= mask - 1) {
+		unsigned int idx = __ffs(mask);
 
-	for_each_set_bit(idx, &which, ARMPMU_MAX_HWEVENTS)
 		batch_add(b, c->event[idx], idx);
+	}
 }
 
 static noinline void drop(struct pmuv3_cpu *c, u64 mask)

@@ -435,6 +435,157 @@ static bool many_cgroups(void)
 	return good;
 }
 
+/* A stopped child in a cgroup, with a loop of half a second to go. */
+static pid_t stopped_member(const char *cgroup)
+{
+	pid_t pid = fork_child();
+
+	if (!pid) {
+		raise(SIGSTOP);
+		run_loop(200000000);
+		_exit(0);
+	}
+	waitpid(pid, NULL, WUNTRACED);
+	move_to(pid, cgroup);
+	return pid;
+}
+
+/* A cgroup and the CPU it runs on want more counters than there are: both have their turns. */
+static bool cgroup_and_cpu(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	int fd[16], dir;
+	bool good = true;
+	pid_t pid;
+
+	need_instructions();
+	need_cgroups();
+	if (!says_why())
+		skip_case("this kernel does not promise turns");
+	dir = make_cgroup("a");
+	attr.read_format = FORMAT_TIMES;
+	attr.disabled = 0;
+	pin_to_cpu(0);
+	pid = stopped_member("a");
+	for (int i = 0; i < 8; i++) {
+		fd[i] = open_in(&attr, dir, 0, -1);
+		fd[8 + i] = MUST(perf_open(&attr, -1, 0, -1, 0));
+	}
+	kill(pid, SIGCONT);
+	good &= child_was_good(pid);
+	for (int i = 0; i < 16; i++) {
+		struct timed t = read_timed(fd[i]);
+
+		good &= between(i < 8 ? "the cgroup's, in thousandths" :
+				"the CPU's, in thousandths",
+				t.running * 1000 / t.enabled, 150, 999);
+		close(fd[i]);
+	}
+	close(dir);
+	remove_cgroup("a");
+	return good;
+}
+
+/* What is pinned to a CPU stays there whatever a cgroup pins. */
+static bool pinned_to_cpu(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	int fd[16], cpu, dir;
+	struct timed t;
+	bool good;
+	pid_t pid;
+
+	need_instructions();
+	need_cgroups();
+	dir = make_cgroup("a");
+	attr.read_format = FORMAT_TIMES;
+	attr.disabled = 0;
+	attr.pinned = 1;
+	pin_to_cpu(0);
+	pid = stopped_member("a");
+	cpu = MUST(perf_open(&attr, -1, 0, -1, 0));
+	for (int i = 0; i < 16; i++)
+		fd[i] = open_in(&attr, dir, 0, -1);
+	kill(pid, SIGCONT);
+	good = child_was_good(pid);
+	t = read_timed(cpu);
+	good &= same("running", t.running, t.enabled);
+	for (int i = 0; i < 16; i++)
+		close(fd[i]);
+	close(cpu);
+	close(dir);
+	remove_cgroup("a");
+	return good;
+}
+
+/* A child on CPU 0 that runs a loop of 3 ms for each byte it is sent, and says when it has. */
+static struct worker looper_new(void)
+{
+	struct worker w = { .go = gate_new(), .done = gate_new() };
+
+	w.pid = fork_child();
+	if (!w.pid) {
+		pin_to_cpu(0);
+		for (;;) {
+			gate_wait(&w.go);
+			run_loop(1500000);
+			gate_open(&w.done);
+		}
+	}
+	return w;
+}
+
+/*
+ * A cgroup within another, each with almost as many events as there are counters: those of the
+ * outer one have turns when the inner one's tasks run and need none when its own do.
+ */
+static bool nested(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	int fd[32], dir[2], nr;
+	struct worker w[2];
+	bool good = true;
+
+	need_instructions();
+	need_cgroups();
+	if (!says_why())
+		skip_case("this kernel does not promise turns");
+	dir[0] = make_cgroup("a");
+	dir[1] = make_cgroup("a/b");
+	nr = capacity(PERF_COUNT_HW_INSTRUCTIONS) - 1;
+	attr.read_format = FORMAT_TIMES;
+	attr.disabled = 0;
+	pin_to_cpu(1);
+	w[0] = looper_new();
+	move_to(w[0].pid, "a");
+	w[1] = looper_new();
+	move_to(w[1].pid, "a/b");
+	for (int i = 0; i < 2 * nr; i++)
+		fd[i] = open_in(&attr, dir[i / nr], 0, -1);
+	for (int i = 0; i < 200; i++) {
+		work(&w[0]);
+		sleep_ms(1);
+		work(&w[1]);
+		sleep_ms(1);
+	}
+	for (int i = 0; i < 2 * nr; i++) {
+		struct timed t = read_timed(fd[i]);
+
+		good &= near_permille(i < nr ? "estimate for the outer one" :
+				      "estimate for the inner one", scaled(t),
+				      (i < nr ? 2 : 1) * 200 * LOOP_INSNS(1500000), 50);
+		good &= between("thousandths of its time", t.running * 1000 / t.enabled, 150, 1000);
+		close(fd[i]);
+	}
+	end_child(w[0].pid);
+	end_child(w[1].pid);
+	close(dir[0]);
+	close(dir[1]);
+	remove_cgroup("a/b");
+	remove_cgroup("a");
+	return good;
+}
+
 /* A group of software and hardware in a cgroup reads as one. */
 static bool groups(void)
 {
@@ -510,6 +661,9 @@ static const struct test tests[] = {
 	{ "hardware: a member's loop within 0.2 %", hardware },
 	{ "hardware: events of cgroups, CPU and task", hardware_of_all_kinds },
 	{ "hardware: more cgroups than counters", many_cgroups },
+	{ "hardware: a cgroup and its CPU take turns", cgroup_and_cpu },
+	{ "hardware: what is pinned to a CPU comes before what is to a cgroup", pinned_to_cpu },
+	{ "hardware: turns of a cgroup within another", nested },
 };
 
 TESTS_MAIN(tests)

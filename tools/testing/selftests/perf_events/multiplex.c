@@ -440,6 +440,78 @@ static bool interval_is_settable(void)
 	return between("events that ran within the first interval", ran, least, least + 3);
 }
 
+/* What an event had while it was alone is not held against it once others come. */
+static bool alone_then_not(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct mux m = { 0 };
+	struct timed before, after;
+	int fd;
+
+	need_exact_clock();
+	need_fair_turns();
+	attr.read_format = FORMAT_TIMES;
+	fd = open_self(&attr, -1);
+	enable(fd);
+	work_for(1500);
+	for (int i = 0; i < 15; i++)
+		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
+	before = read_timed(fd);
+	enable_all();
+	work_for(1000);
+	read_all(&m);
+	after = read_timed(fd);
+	after.running -= before.running;
+	return shares_are_equal(&m, 5 * PERCENT) &
+	       near_permille("its share of the second", after.running, m.t[0].running, 10 * PERCENT);
+}
+
+/* An event that is off and on again finds those that came meanwhile, and a counter. */
+static bool back_among_new_ones(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct timed early, late, before;
+	int fd[2];
+
+	need_exact_clock();
+	need_fair_turns();
+	attr.read_format = FORMAT_TIMES;
+	fd[0] = open_self(&attr, -1);
+	fd[1] = open_self(&attr, -1);
+	enable(fd[0]);
+	work_for(500);
+	disable(fd[0]);
+	before = read_timed(fd[0]);
+	enable(fd[1]);
+	enable(fd[0]);
+	work_for(300);
+	disable(fd[0]);
+	disable(fd[1]);
+	early = read_timed(fd[0]);
+	late = read_timed(fd[1]);
+	return same("who was there first runs always", early.running - before.running,
+		    early.enabled - before.enabled) &
+	       same("and who came later", late.running, late.enabled);
+}
+
+/* A task that sleeps most of the time, never awake for an interval: its turns come all the same. */
+static bool sleepers_turns(void)
+{
+	struct mux m = { 0 };
+
+	need_exact_clock();
+	need_fair_turns();
+	for (int i = 0; i < 16; i++)
+		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
+	enable_all();
+	for (int i = 0; i < 500; i++) {
+		work_for(1);
+		sleep_ms(9);
+	}
+	read_all(&m);
+	return shares_are_equal(&m, 10 * PERCENT);
+}
+
 static const struct test tests[] = {
 	{ "8 events: estimates within 2 %", estimates_of_8 },
 	{ "16 events: estimates within 2 %", estimates_of_16 },
@@ -454,6 +526,9 @@ static const struct test tests[] = {
 	{ "what fits needs no turns", what_fits_runs_always },
 	{ "a pinned event needs no turns", pinned_runs_always },
 	{ "shares of a task that is switched out and in", switching_keeps_shares },
+	{ "shares of one that was alone before", alone_then_not },
+	{ "shares of one that was off meanwhile", back_among_new_ones },
+	{ "shares of a task that mostly sleeps", sleepers_turns },
 	{ "events of CPU and task share the counters", cpu_and_task_share },
 	{ "perf_event_mux_interval_ms", interval_is_settable },
 };

@@ -716,6 +716,44 @@ static void test_frequency(void)
 
 /* ------------------------------------------------------------------- throttling */
 
+static unsigned int samples_in(struct ring *r)
+{
+	struct perf_event_header *h;
+	unsigned int n = 0;
+
+	while ((h = ring_next(r)))
+		n += h->type == PERF_RECORD_SAMPLE;
+	return n;
+}
+
+/* A task that is awake for less than a tick at a time: a throttled event is not stopped for good. */
+static void test_throttled_sleeper(void)
+{
+	long rate = sysctl_get("perf_event_max_sample_rate", -1);
+	struct perf_event_attr attr = fault_attr(1, PERF_SAMPLE_IP);
+	char *area = mmap(NULL, 100 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned int without = 0;
+	int fd;
+
+	sysctl_set("perf_cpu_time_max_percent", 25);
+	if (sysctl_set("perf_event_max_sample_rate", 1000))
+		ktap_bail_out("perf_event_max_sample_rate");
+	fd = open_mapped(&attr, 64);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (int i = 0; i < 60; i++) {
+		for (int p = 0; p < 100; p++)
+			*(volatile char *)(area + p * page) = 1;
+		madvise(area, 100 * page, MADV_DONTNEED);
+		without += !samples_in(&ring);
+		usleep(10000);
+	}
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	sysctl_set("perf_event_max_sample_rate", rate);
+	between(without, 0, 6, "throttling: of 60 bursts, those without a sample");
+	munmap(area, 100 * page);
+	close_mapped(fd);
+}
+
 static void test_throttle(void)
 {
 	long rate = sysctl_get("perf_event_max_sample_rate", -1);
@@ -1003,6 +1041,7 @@ int main(void)
 	test_clock_asleep();
 	test_frequency();
 	test_throttle();
+	test_throttled_sleeper();
 	test_limits();
 	test_raw();
 	test_filter();
