@@ -10,6 +10,12 @@
  */
 #include "operations.h"
 
+/* It is on its way to another CPU, and goes by its state when it gets there. */
+static bool is_moving(const struct perf_event *event)
+{
+	return event->attach_state & PERF_ATTACH_MOVING;
+}
+
 /**
  * perf_event_enable_locked - let an event count
  * @event: disabled, or failed
@@ -27,6 +33,8 @@ void perf_event_enable_locked(struct perf_event *event)
 		perf_group_stop(leader);
 
 	perf_event_set_state(event, PERF_EVENT_STATE_INACTIVE);
+	if (is_moving(event))
+		return;
 	if (event == leader)
 		perf_group_queue(leader);
 	if (leader->state >= PERF_EVENT_STATE_INACTIVE)
@@ -44,6 +52,10 @@ void perf_event_disable_locked(struct perf_event *event)
 	if (event->state < PERF_EVENT_STATE_INACTIVE) {
 		if (event->state == PERF_EVENT_STATE_ERROR)
 			perf_event_set_state(event, PERF_EVENT_STATE_OFF);
+		return;
+	}
+	if (is_moving(event)) {
+		perf_event_set_state(event, PERF_EVENT_STATE_OFF);
 		return;
 	}
 	/* Out of the queue first: then its time need not move it there. */

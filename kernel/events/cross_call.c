@@ -192,7 +192,7 @@ static int event_call_here(struct perf_event_context *ctx, void *arg)
 
 	if (event->ctx != ctx)
 		return -ESTALE;
-	if (!(event->attach_state & PERF_ATTACH_CONTEXT))
+	if (!(event->attach_state & (PERF_ATTACH_CONTEXT | PERF_ATTACH_MOVING)))
 		return -ESRCH;
 	return call->fn(event, call->arg);
 }
@@ -204,7 +204,8 @@ static int event_call_here(struct perf_event_context *ctx, void *arg)
  * @arg: for @fn
  *
  * Context: as for perf_ctx_call(). No lock is needed: an event's context only changes when a PMU's
- * CPU events move to another CPU, whose contexts are always there.
+ * CPU events move to another CPU, whose contexts are always there. @fn may find it on the way there
+ * (PERF_ATTACH_MOVING), in none of the context's lists.
  * Return: what @fn returns, -ESRCH if the event is in no context
  */
 int perf_event_call(struct perf_event *event, perf_event_fn fn, void *arg)

@@ -6,33 +6,53 @@
  */
 #include "operations.h"
 
+struct move {
+	struct perf_event		*event;
+	struct perf_event_context	*to;
+};
 
-static int leave_here(struct perf_event_context *ctx, void *arg)
+/*
+ * From here on requests go to the context where the event is bound for; they find it without a PMU
+ * context and change its state alone.
+ */
+static int leave_here(struct perf_event_context *from, void *arg)
 {
-	struct perf_event *event = arg;
+	struct perf_event_context *to = ((struct move *)arg)->to;
+	struct perf_event *event = ((struct move *)arg)->event;
 	enum perf_event_state state = event->state;
 
-	perf_detach_locked(ctx, event, 0);
+	perf_detach_locked(from, event, 0);
 	/* It will go on where it stopped. */
 	event->state = state >= PERF_EVENT_STATE_OFF ? min(state, PERF_EVENT_STATE_INACTIVE) : state;
+	event->attach_state |= PERF_ATTACH_MOVING;
+	event->cpu = to->cpu;
+	event->tstamp = perf_ctx_time(to);
+	WRITE_ONCE(event->ctx, to);
 	return 0;
 }
 
-static int arrive_here(struct perf_event_context *ctx, void *arg)
+static int arrive_here(struct perf_event_context *to, void *arg)
 {
 	struct perf_event *event = arg;
 
-	perf_attach_locked(ctx, event, perf_epc_find(ctx, event->pmu));
+	event->attach_state &= ~PERF_ATTACH_MOVING;
+	perf_attach_locked(to, event, perf_epc_find(to, event->pmu));
 	return 0;
+}
+
+static void leave(struct perf_event *event, struct perf_event_context *from,
+		  struct perf_event_context *to)
+{
+	struct move move = { .event = event, .to = to };
+
+	perf_ctx_get(to);
+	perf_ctx_call(from, leave_here, &move);
 }
 
 static void arrive(struct perf_event *event, struct perf_event *leader,
 		   struct perf_event_context *from, struct perf_event_context *to)
 {
-	event->cpu = to->cpu;
 	event->group_leader = leader;
-	perf_ctx_get(to);
-	WRITE_ONCE(event->ctx, to);
 	perf_ctx_call(to, arrive_here, event);
 	perf_ctx_put(from);
 }
@@ -45,10 +65,10 @@ static void move_group(struct perf_event *leader, struct perf_event_context *fro
 
 	/* Out of the group, each is on no list that its list node is needed for. */
 	list_for_each_entry_safe(sibling, next, &leader->sibling_list, sibling_list) {
-		perf_ctx_call(from, leave_here, sibling);
+		leave(sibling, from, to);
 		list_add_tail(&sibling->active_entry, &members);
 	}
-	perf_ctx_call(from, leave_here, leader);
+	leave(leader, from, to);
 
 	arrive(leader, leader, from, to);
 	list_for_each_entry_safe(sibling, next, &members, active_entry) {
@@ -57,12 +77,13 @@ static void move_group(struct perf_event *leader, struct perf_event_context *fro
 	}
 }
 
+/* A group goes with the PMU that schedules it, whatever its leader is. */
 static struct perf_event *next_to_move(struct pmu *pmu, struct perf_event_context *from)
 {
 	struct perf_event *event;
 
 	list_for_each_entry(event, &from->event_list, event_entry) {
-		if (event->pmu == pmu && event->group_leader == event)
+		if (event->group_leader == event && event->pmu_ctx->pmu == pmu)
 			return event;
 	}
 	return NULL;
