@@ -112,7 +112,7 @@ consumers: arch tree
 	@$(KBUILD) $(OVERLAY) $(OBJ) $(IMAGE) modules
 	@scripts/consumers $(ARCH) $(OBJ)
 
-bench: stock kernel ## stock and ours under an instruction clock, row by row; ROWS='...' for some
+bench: stock kernel qemu ## stock and ours under an instruction clock, row by row; ROWS='...' for some
 	@scripts/bench --arch $(ARCH) $(if $(ROWS),--rows '$(ROWS)')
 
 profile: $(GOAL_$(KERNEL)) guest ## record a real program in the guest, draw its flame graph

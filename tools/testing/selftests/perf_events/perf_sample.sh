@@ -13,14 +13,18 @@ fi
 record -g -e cycles:u $hot rounds 60000 && shares_are 45
 result $? "-g -e cycles:u: shares of the functions"
 
-# Of all counters the emulator tells of the cycle counter's overflows alone at once.
-for period in 100003 1000003; do
-	count=$(perf stat -x, -e cycles:u $hot rounds 10000 2>&1 | cut -d, -f1)
-	want=$((count / period))
-	record -c $period -e cycles:u $hot rounds 10000 && within samples "$(lines .)" $((want - 1)) $((want + 1)) &&
+# as_many_as_periods EVENT PERIOD
+as_many_as_periods() {
+	count=$(perf stat -x, -e "$1" $hot rounds 10000 2>&1 | cut -d, -f1)
+	want=$((count / $2))
+	record -c "$2" -e "$1" $hot rounds 10000 && within samples "$(lines .)" $((want - 1)) $((want + 1)) &&
 		within "in the loops" "$(lines ' hot_[ab]$')" $((want * 98 / 100 - 1)) $((want + 1)) &&
 		within "in hot_a" "$(lines ' hot_a$')" $((want * 71 / 100)) $((want * 79 / 100))
-	result $? "-c $period -e cycles:u: as many samples as periods"
+	result $? "-c $2 -e $1: as many samples as periods"
+}
+for period in 100003 1000003; do
+	as_many_as_periods cycles:u $period
+	as_many_as_periods instructions:u $period
 done
 
 # The leader's samples bring what both have counted: a cycle is an instruction here.
