@@ -411,13 +411,11 @@ int perf_event_set_filter(struct perf_event *event, void __user *arg)
 	return ret;
 }
 
-/* The event goes. */
+/* The event goes. A tracing event keeps its filter as long as its memory. */
 void perf_event_free_filter(struct perf_event *event)
 {
 	LIST_HEAD(filters);
 
-	if (perf_event_is_tracing(event))
-		perf_tracepoint_free_filter(event);
 	if (!event->addr_filter_ranges)
 		return;
 	filters_swap(event, &filters, 0);

@@ -329,6 +329,7 @@ static void event_free_rcu(struct rcu_head *head)
 	}
 	put_pid_ns(event->ns);
 	kfree(event->addr_filter_ranges);
+	perf_tracepoint_free_filter(event);
 	kmem_cache_free(event_cache, event);
 }
 

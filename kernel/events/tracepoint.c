@@ -41,6 +41,13 @@ int perf_tracepoint_set_filter(struct perf_event *event, char *filter)
 	return ret ? perf_refuse(ret, "filter: the tracing subsystem does not take it") : 0;
 }
 
+/**
+ * perf_tracepoint_free_filter - free a tracing event's filter
+ * @event: any event, of which nothing but its memory is left
+ *
+ * Context: any; after a grace period, because a hit on another CPU may be matching the filter for
+ * the event or for one of its children
+ */
 void perf_tracepoint_free_filter(struct perf_event *event)
 {
 	if (event->filter)

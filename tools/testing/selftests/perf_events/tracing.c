@@ -142,6 +142,42 @@ static bool filtered(void)
 	return good;
 }
 
+/* A filter goes with its event, of another CPU, where a hit is just being matched. */
+static bool closed_while_matched(void)
+{
+	char filter[512] = "fd == 12300";
+	uint64_t end;
+	pid_t pid;
+
+	need_cpus(2);
+	for (int i = 1; i < 20; i++)
+		sprintf(filter + strlen(filter), " || fd == %d", 12300 + i);
+	pid = fork_child();
+	if (!pid) {
+		pin_to_cpu(1);
+		for (;;)
+			raw_syscall(__NR_close, 12345, 0, 0);
+	}
+	pin_to_cpu(0);
+	end = now_ns() + 2000000000;
+	while (now_ns() < end) {
+		struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT,
+							tracepoint("syscalls/sys_enter_close"));
+		int fd;
+
+		attr.disabled = 1;
+		fd = MUST(perf_open(&attr, pid, -1, -1, 0));
+		MUST(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter));
+		enable(fd);
+		usleep(100);
+		if (!same("that pass", perf_count(fd), 0))
+			return false;
+		close(fd);
+	}
+	end_child(pid);
+	return true;
+}
+
 /* Opened and closed over and over: the hooks come and go with the last. */
 static bool opened_and_closed(void)
 {
@@ -432,6 +468,7 @@ static const struct test tests[] = {
 	{ "sched_switch", sched_switch },
 	{ "inherited", inherited_tracepoint },
 	{ "an ftrace filter", filtered },
+	{ "closed while its filter is matched", closed_while_matched },
 	{ "opened and closed over and over", opened_and_closed },
 	{ "numbers out of range", out_of_range },
 	{ "system calls out of range", syscalls_out_of_range },
