@@ -16,12 +16,9 @@
 #include "operations.h"
 
 /* What the child counted becomes the parent's. Parent's child_mutex. */
-static void fold(struct perf_event *child, struct task_struct *task)
+static void fold(struct perf_event *child)
 {
 	struct perf_event *parent = child->parent;
-
-	if (task && child->attr.inherit_stat)
-		perf_output_read_record(child, task);
 
 	atomic64_add(local64_read(&child->count), &parent->child_count);
 	atomic64_add(child->total_time_enabled, &parent->child_total_time_enabled);
@@ -37,11 +34,11 @@ static void wake_childless(struct perf_event *parent)
 }
 
 /* Takes a stopped child event out of its family. Parent's child_mutex: after it, @parent may go. */
-static void leave_family(struct perf_event *child, struct task_struct *task)
+static void leave_family(struct perf_event *child)
 {
 	list_del_init(&child->child_list);
 	child->attach_state &= ~PERF_ATTACH_CHILD;
-	fold(child, task);
+	fold(child);
 	wake_childless(child->parent);
 }
 
@@ -58,7 +55,7 @@ void perf_event_bury_child(struct perf_event *child)
 	struct perf_event *parent = child->parent;
 
 	mutex_lock(&parent->child_mutex);
-	leave_family(child, NULL);
+	leave_family(child);
 	unlock_family(parent);
 	perf_event_put(child);
 }
@@ -69,21 +66,42 @@ static void leave_group(struct perf_event *sibling)
 	sibling->group_leader = sibling;
 }
 
-/* A child's group; @gone collects its members. Leader's parent's child_mutex. */
+static void write_last_word(struct perf_event *child, struct task_struct *task)
+{
+	if (child->attr.inherit_stat)
+		perf_output_read_record(child, task);
+}
+
+/* Each member's record may be about all of them: before the first of them leaves. */
+static void write_last_words(struct perf_event *leader, struct task_struct *task)
+{
+	struct perf_event *sibling;
+
+	write_last_word(leader, task);
+	for_each_sibling_event(sibling, leader)
+		write_last_word(sibling, task);
+}
+
+/*
+ * The group of a child, with @task if that is to be told; @gone collects its members. Leader's
+ * parent's child_mutex.
+ */
 static void bury_group(struct perf_event *leader, struct task_struct *task, struct list_head *gone)
 {
 	struct perf_event *sibling, *next;
 
+	if (task)
+		write_last_words(leader, task);
 	list_for_each_entry_safe(sibling, next, &leader->sibling_list, sibling_list) {
 		struct perf_event *parent = sibling->parent;
 
 		leave_group(sibling);
 		mutex_lock_nested(&parent->child_mutex, SINGLE_DEPTH_NESTING);
-		leave_family(sibling, task);
+		leave_family(sibling);
 		unlock_family(parent);
 		list_move(&sibling->event_entry, gone);
 	}
-	leave_family(leader, task);
+	leave_family(leader);
 	list_move(&leader->event_entry, gone);
 }
 

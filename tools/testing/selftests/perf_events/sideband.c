@@ -242,6 +242,56 @@ static void test_read_record(void)
 	stop_listening(&ring);
 }
 
+/* Each member of a group tells of the whole group, and none is gone when the others tell. */
+static void test_read_group_record(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	struct {
+		struct perf_event_header h;
+		uint32_t	pid, tid;
+		uint64_t	nr;
+		struct {
+			uint64_t	value, id;
+		} member[3];
+	} *r;
+	unsigned int n = 0, good_ids = 0, good_values = 0;
+	int status, fd[3];
+	uint64_t id[3];
+	pid_t child;
+
+	attr.inherit = attr.inherit_stat = 1;
+	attr.exclude_kernel = 1;
+	attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+	for (int i = 0; i < 3; i++) {
+		fd[i] = i ? perf_open(&attr, 0, 0, fd[0], 0) : listen_to(&ring, &attr, 0, 0);
+		ioctl(fd[i], PERF_EVENT_IOC_ID, &id[i]);
+		if (i && ioctl(fd[i], PERF_EVENT_IOC_SET_OUTPUT, fd[0]))
+			ktap_bail_out("SET_OUTPUT");
+	}
+	child = fork();
+	if (!child) {
+		touch_pages(fresh_pages(100), 100);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	while ((r = (void *)ring_find(&ring, PERF_RECORD_READ))) {
+		n++;
+		if (r->h.size != sizeof(*r) || r->pid != (uint32_t)child || r->nr != 3)
+			continue;
+		good_ids += r->member[0].id == id[0] && r->member[1].id == id[1] &&
+			    r->member[2].id == id[2];
+		good_values += r->member[0].value >= 100 && r->member[0].value < 250 &&
+			       r->member[1].value == r->member[0].value &&
+			       r->member[2].value == r->member[0].value;
+	}
+	exactly(n, 3, "READ of a group: records");
+	exactly(good_ids, 3, "READ of a group: with the ids of all members");
+	exactly(good_values, 3, "READ of a group: with the values of all members");
+	close(fd[1]);
+	close(fd[2]);
+	stop_listening(&ring);
+}
+
 /* ----------------------------------------------------------------------- MMAP */
 
 static int own_file(struct stat *st)
@@ -741,6 +791,7 @@ int main(int argc, char **argv)
 	test_fork();
 	test_exec_order();
 	test_read_record();
+	test_read_group_record();
 	test_mmap();
 	test_mmap_data();
 	test_build_id();
