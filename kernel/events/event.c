@@ -3,8 +3,13 @@
  * Making and freeing events.
  *
  * An event is made in steps, each of which knows how to undo itself; until perf_install() nobody
- * else sees it. It is referenced by its file or kernel user, and by whatever is under way for it
- * (a signal, a redirected buffer); the last reference frees it.
+ * else sees it. It is referenced by its file or kernel user, by its children that are not light,
+ * by events that steer its AUX trace, and by a signal that is under way; the last reference frees
+ * it.
+ *
+ * A child may outlive its place in the family, and its parent's file: its task is through with
+ * their locks when it frees it, and a signal may be under way. Until it is freed it uses what its
+ * parent has set up, such as a probe. A light one has nothing to free but memory, and holds none.
  *
  * Locks: none; an event that is not installed has one owner.
  */
@@ -110,6 +115,9 @@ static struct perf_event *event_new(const struct perf_event_spec *spec)
 		event->account_flags |= EVENT_SIDEBAND;
 	if (spec->task)
 		get_task_struct(spec->task);
+	/* The file still has one: its end would have had to take out the creator's event first. */
+	if (spec->parent)
+		atomic_long_inc(&spec->parent->refcount);
 	event->ns = get_pid_ns(task_active_pid_ns(current));
 	event_init_top(event);
 	return event;
@@ -342,6 +350,8 @@ static void event_free_rcu(struct rcu_head *head)
  */
 void perf_event_free(struct perf_event *event)
 {
+	struct perf_event *parent = event->parent;
+
 	if (event->account_flags & EVENT_LIGHT) {
 		light_free(event);
 		return;
@@ -368,6 +378,9 @@ void perf_event_free(struct perf_event *event)
 	if (event->pmu)
 		module_put(event->pmu->module);
 	call_rcu(&event->rcu_head, event_free_rcu);
+	/* What the child has used of its parent's may be undone now. */
+	if (parent)
+		perf_event_put(parent);
 }
 
 /* Drops a reference. May sleep if it is the last. */

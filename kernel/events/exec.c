@@ -23,38 +23,47 @@ static int enable_on_exec(struct perf_event_context *ctx, void *unused)
 }
 
 /* Ends one event; its file, if it has one, lives on. */
-static void remove_on_exec(struct perf_event *event)
+static void remove_on_exec(struct perf_event *event, struct list_head *gone)
 {
 	perf_remove(event, PERF_REMOVE_EXIT);
 	if (event->parent)
-		perf_event_bury_child(event);
+		perf_event_bury_child(event, gone);
 	else
 		perf_event_wakeup(event);
 }
 
-static void remove_marked(struct perf_event_context *ctx)
+static void remove_marked(struct perf_event_context *ctx, struct list_head *gone)
 {
 	struct perf_event *event, *next;
 
 	list_for_each_entry_safe(event, next, &ctx->event_list, event_entry) {
 		if (event->attr.remove_on_exec)
-			remove_on_exec(event);
+			remove_on_exec(event, gone);
 	}
+}
+
+/* ctx->mutex; @gone collects what is to be put without it. */
+static void exec_events(struct perf_event_context *ctx, struct list_head *gone)
+{
+	struct perf_event *event;
+
+	if (list_empty(&ctx->event_list))
+		return;
+	perf_ctx_call(ctx, enable_on_exec, NULL);
+	list_for_each_entry(event, &ctx->event_list, event_entry)
+		perf_addr_filters_exec(event);
+	remove_marked(ctx, gone);
 }
 
 /* The running task's image has been replaced. Context: may sleep. */
 void perf_event_exec(void)
 {
 	struct perf_event_context *ctx = current->perf_event_ctxp;
-	struct perf_event *event;
+	LIST_HEAD(gone);
 
 	if (!ctx)
 		return;
-	guard(mutex)(&ctx->mutex);
-	if (list_empty(&ctx->event_list))
-		return;
-	perf_ctx_call(ctx, enable_on_exec, NULL);
-	list_for_each_entry(event, &ctx->event_list, event_entry)
-		perf_addr_filters_exec(event);
-	remove_marked(ctx);
+	scoped_guard(mutex, &ctx->mutex)
+		exec_events(ctx, &gone);
+	perf_event_put_all(&gone);
 }

@@ -6,6 +6,9 @@
  * A group's members are folded into their parents under the leader's parent's child_mutex, which
  * readers of the group hold: they see the group before or after, not in between.
  *
+ * An inherited event may hold the last reference on its parent, whose end takes other subsystems'
+ * locks and some time. So the buried are collected, and put when no mutex is held any more.
+ *
  * Locks: ctx->mutex, then child_mutex of the parents.
  */
 #include <linux/sched.h>
@@ -49,15 +52,15 @@ static void unlock_family(struct perf_event *parent)
 	mutex_unlock(&parent->child_mutex);
 }
 
-/* Hands on what a detached child event counted, and frees it. */
-void perf_event_bury_child(struct perf_event *child)
+/* Hands on what a detached child event counted; @gone collects it. */
+void perf_event_bury_child(struct perf_event *child, struct list_head *gone)
 {
 	struct perf_event *parent = child->parent;
 
 	mutex_lock(&parent->child_mutex);
 	leave_family(child);
 	unlock_family(parent);
-	perf_event_put(child);
+	list_add_tail(&child->event_entry, gone);
 }
 
 static void leave_group(struct perf_event *sibling)
@@ -105,7 +108,8 @@ static void bury_group(struct perf_event *leader, struct task_struct *task, stru
 	list_move(&leader->event_entry, gone);
 }
 
-static void put_all(struct list_head *gone)
+/* Frees what has been collected. Context: may sleep; without ctx->mutex. */
+void perf_event_put_all(struct list_head *gone)
 {
 	struct perf_event *event, *next;
 
@@ -116,11 +120,11 @@ static void put_all(struct list_head *gone)
 }
 
 /* All stop at one moment; then one group after the other goes. Those with a file only wake it. */
-static void exit_events(struct perf_event_context *ctx, struct task_struct *task)
+static void bury_all(struct perf_event_context *ctx, struct task_struct *task,
+		     struct list_head *gone)
 {
 	struct perf_event *event, *leader, *parent;
 	LIST_HEAD(leaving);
-	LIST_HEAD(gone);
 
 	guard(mutex)(&ctx->mutex);
 	scoped_guard(raw_spinlock_irq, &ctx->lock) {
@@ -137,10 +141,17 @@ static void exit_events(struct perf_event_context *ctx, struct task_struct *task
 		leader = event->group_leader;
 		parent = leader->parent;
 		mutex_lock(&parent->child_mutex);
-		bury_group(leader, task, &gone);
+		bury_group(leader, task, gone);
 		unlock_family(parent);
-		put_all(&gone);
 	}
+}
+
+static void exit_events(struct perf_event_context *ctx, struct task_struct *task)
+{
+	LIST_HEAD(gone);
+
+	bury_all(ctx, task, &gone);
+	perf_event_put_all(&gone);
 }
 
 /* From here on the task has no context; nobody can find it by the task any more. */

@@ -4,7 +4,8 @@
  *
  * Only whole groups are inherited. A child's event refers to the event that has the file, not to
  * its creator's, so a chain of forks costs the same at each link. What a child event shares with
- * its parent it does not set up again: the parent cannot go while it has children.
+ * its parent it does not set up again: the parent cannot go while it has children, and is not
+ * freed before they are.
  *
  * The new task's context is filled while nobody sees it. Then its events are entered with their
  * parents, one after the other, and from there on they can be enabled, read and closed.
@@ -21,6 +22,7 @@ struct inherit {
 	struct task_struct		*child;
 	struct perf_event_context	*ctx;
 	u64				clone_flags;
+	struct list_head		orphans;	/* whose parents are going: to be put */
 };
 
 static bool wants_inherit(const struct perf_event *event, u64 clone_flags)
@@ -165,8 +167,9 @@ static bool adopt(struct perf_event *child)
 	return true;
 }
 
-static void adopt_all(struct perf_event_context *ctx)
+static void adopt_all(struct inherit *in)
 {
+	struct perf_event_context *ctx = in->ctx;
 	struct perf_event *child, *next;
 
 	/* Within the creator's, but nobody takes these two the other way round. */
@@ -174,7 +177,7 @@ static void adopt_all(struct perf_event_context *ctx)
 	list_for_each_entry_safe(child, next, &ctx->event_list, event_entry) {
 		if (!adopt(child)) {
 			perf_remove(child, PERF_REMOVE_DEAD);
-			perf_event_put(child);
+			list_add_tail(&child->event_entry, &in->orphans);
 		}
 	}
 	mutex_unlock(&ctx->mutex);
@@ -213,7 +216,7 @@ static int inherit_all(struct inherit *in, struct perf_event_context *from)
 	/* After an error, too: a parent must know of the children there are, not to go before them. */
 	ret = inherit_groups(in, from);
 	perf_start_unseen(in->ctx);
-	adopt_all(in->ctx);
+	adopt_all(in);
 	return ret;
 }
 
@@ -228,7 +231,11 @@ static int inherit_all(struct inherit *in, struct perf_event_context *from)
 int perf_event_init_task(struct task_struct *child, u64 clone_flags)
 {
 	struct perf_event_context *from = current->perf_event_ctxp;
-	struct inherit in = { .child = child, .clone_flags = clone_flags };
+	struct inherit in = {
+		.child		= child,
+		.clone_flags	= clone_flags,
+		.orphans	= LIST_HEAD_INIT(in.orphans),
+	};
 	int ret;
 
 	memset(child->perf_recursion, 0, sizeof(child->perf_recursion));
@@ -239,6 +246,7 @@ int perf_event_init_task(struct task_struct *child, u64 clone_flags)
 	if (!from || !from->nr_events)
 		return 0;
 	ret = inherit_all(&in, from);
+	perf_event_put_all(&in.orphans);
 	if (ret)
 		perf_event_free_task(child);
 	return ret;

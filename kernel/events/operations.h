@@ -36,7 +36,8 @@ ssize_t perf_event_read_file(struct perf_event *event, char __user *buf, size_t 
 u64  perf_event_count_total(const struct perf_event *event);
 
 /* exit.c */
-void perf_event_bury_child(struct perf_event *child);
+void perf_event_bury_child(struct perf_event *child, struct list_head *gone);
+void perf_event_put_all(struct list_head *gone);
 
 /* release.c */
 struct perf_event_context *perf_event_find_context(struct perf_event *event);

@@ -211,6 +211,7 @@ static bool closed_before_children_end(void)
 		pid_t pid = fork_child();
 
 		if (!pid) {
+			close(fd);	/* the last is to be the parent's */
 			make_calls();
 			usleep(i * 50);
 			make_calls();

@@ -4,6 +4,7 @@
  */
 #include "workload.h"
 
+#include <poll.h>
 #include <sys/syscall.h>
 #include <sys/stat.h>
 
@@ -265,10 +266,12 @@ static int open_probe(const char *pmu, const char *path, uint64_t offset, bool a
 
 /* Names that the system call's function goes by. */
 #if defined(__x86_64__)
-#define GETPPID	"__x64_sys_getppid"
+#define SYS_PREFIX	"__x64_sys_"
 #else
-#define GETPPID	"__arm64_sys_getppid"
+#define SYS_PREFIX	"__arm64_sys_"
 #endif
+#define GETPPID		SYS_PREFIX "getppid"
+#define NANOSLEEP	SYS_PREFIX "nanosleep"
 
 static bool kprobe(void)
 {
@@ -307,6 +310,56 @@ static bool kprobe_refused(void)
 	fd = open_probe("kprobe", (char *)8, 0, false, 0, -1);
 	good &= refused("a bad address", fd, EFAULT, NULL);
 	return good;
+}
+
+static int open_inherited_kprobe(const char *function, bool trap)
+{
+	struct perf_event_attr attr;
+
+	probe_attr("kprobe", &attr, function, 0, false);
+	attr.inherit = 1;
+	attr.sample_period = trap;
+	attr.sigtrap = trap;
+	attr.remove_on_exec = trap;
+	return MUST(perf_open(&attr, 0, -1, -1, 0));
+}
+
+/* The probe goes with its file; a child's event goes at the end of the child. */
+static bool kprobe_closed_while_children_exit(void)
+{
+	for (int i = 0; i < 100; i++) {
+		int fd = open_inherited_kprobe(GETPPID, false);
+		pid_t pid = fork_child();
+
+		if (!pid) {
+			close(fd);	/* the last is to be ours */
+			make_calls(10);
+			_exit(0);
+		}
+		run_loop(1 + i * 2000);
+		close(fd);
+		if (!child_was_good(pid))
+			return false;
+	}
+	return true;
+}
+
+/* A signal is due to a child, which is asleep in the kernel, when the probe is closed. */
+static bool kprobe_closed_with_signal_due(void)
+{
+	struct timespec nap = { .tv_nsec = 200000000 };
+	int fd = open_inherited_kprobe(NANOSLEEP, true);
+	pid_t pid = fork_child();
+
+	if (!pid) {
+		close(fd);		/* the last is to be ours */
+		raw_syscall(__NR_nanosleep, (long)&nap, 0, 0);
+		_exit(0);
+	}
+	/* The event is ours, too: no nanosleep here. */
+	poll(NULL, 0, 100);
+	close(fd);
+	return child_was_good(pid);
 }
 
 /* Where this program's function is in its file. */
@@ -476,6 +529,8 @@ static const struct test tests[] = {
 	{ "kprobe, kretprobe", kprobe },
 	{ "kprobe on a CPU", kprobe_of_cpu },
 	{ "kprobes that cannot be", kprobe_refused },
+	{ "kprobe, inherited, closed while children exit", kprobe_closed_while_children_exit },
+	{ "kprobe, inherited, closed while a signal is due", kprobe_closed_with_signal_due },
 	{ "uprobe, uretprobe", uprobe },
 	{ "uprobe of a child and of a CPU", uprobe_of_others },
 	{ "uprobe, inherited", uprobe_is_inherited },
