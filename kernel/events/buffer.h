@@ -30,10 +30,11 @@
  * record to us, so after setting @published we look whether @head has moved, and go round again.
  * @published is what says whose turn it is, so it is set last. No lock, no counter of writers.
  *
- * One kind of event breaks the rule of one CPU: an inherited one that may run anywhere and whose
- * output was redirected here. Its children write where they run. Such a buffer is @crowded, and
- * its writers claim it for their CPU first; who finds it claimed by another CPU does not wait,
- * since it may have interrupted what the other waits for, and counts its record as lost.
+ * Two kinds of event break the rule of one CPU: an inherited one that may run anywhere and whose
+ * output was redirected here, because its children write where they run; and an inherited one with
+ * inherit_stat, because its children write a READ record where they exit. Such a buffer is
+ * @crowded, and its writers claim it for their CPU first; who finds it claimed by another CPU does
+ * not wait, since it may have interrupted what the other waits for, and counts its record as lost.
  *
  * A backward buffer is the same with the sign of the position turned over: the record reserved as
  * [start, start + len) stands at -(start + len), and data_head is -head.

@@ -35,9 +35,15 @@ static void wait_to_enter_list(struct perf_event *event)
 	event->rcu_pending = 0;
 }
 
+/* Will several CPUs write to a buffer because of this event? */
+static bool event_crowds(const struct perf_event *event)
+{
+	return event->attr.inherit && (event->cpu == -1 || event->attr.inherit_stat);
+}
+
 /**
- * perf_buffer_attach - let an event write to a buffer
- * @rb: the buffer
+ * perf_buffer_attach - let an event write to its new buffer
+ * @rb: the buffer, which nobody else has seen
  * @event: an event with a file and without a buffer
  *
  * Context: event->mmap_mutex; may sleep
@@ -46,6 +52,7 @@ void perf_buffer_attach(struct perf_buffer *rb, struct perf_event *event)
 {
 	wait_to_enter_list(event);
 	perf_buffer_get(rb);
+	rb->crowded = event_crowds(event);
 	guard(spinlock)(&perf_buffers_lock);
 	list_add_rcu(&event->rb_entry, &rb->events);
 	rcu_assign_pointer(event->rb, rb);
@@ -105,12 +112,6 @@ void perf_event_release_buffer(struct perf_event *event)
 {
 	if (!event->parent && rcu_access_pointer(event->rb))
 		output_to_none(event);
-}
-
-/* Will several CPUs write to a buffer because of this event? */
-static bool event_crowds(const struct perf_event *event)
-{
-	return event->cpu == -1 && event->attr.inherit;
 }
 
 /* Before such an event may write there: all writers that did not see the mark have finished. */

@@ -693,6 +693,31 @@ static void test_wakeup_nested(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->seen, 2);
 }
 
+/* READ records of children come from where these exit: while another CPU writes, ours are lost. */
+static void test_crowded_by_inherit_stat(struct kunit *test)
+{
+	struct perf_event_attr attr = { .inherit = 1, .inherit_stat = 1 };
+	struct rig *rig = rig_start(test, 1, true, &attr);
+
+	KUNIT_ASSERT_TRUE(test, rig->rb->crowded);
+	KUNIT_EXPECT_TRUE(test, rig_write(rig, 1));
+	atomic_set(&rig->rb->owner, nr_cpu_ids + 1);
+	KUNIT_EXPECT_FALSE(test, rig_write(rig, 1));
+	atomic_set(&rig->rb->owner, 0);
+	KUNIT_EXPECT_TRUE(test, rig_write(rig, 1));
+	rig_expect_exact(rig);
+	KUNIT_EXPECT_EQ(test, rig->seen, 2);
+	KUNIT_EXPECT_EQ(test, rig->lost, 1);
+}
+
+/* One event of one CPU, inherited or not, has its buffer to itself. */
+static void test_not_crowded(struct kunit *test)
+{
+	struct perf_event_attr attr = { .inherit_stat = 1 };
+
+	KUNIT_EXPECT_FALSE(test, rig_start(test, 1, true, &attr)->rb->crowded);
+}
+
 static struct kunit_case buffer_cases[] = {
 	KUNIT_CASE(test_nest_four_deep),
 	KUNIT_CASE(test_nest_twice),
@@ -711,6 +736,8 @@ static struct kunit_case buffer_cases[] = {
 	KUNIT_CASE(test_wakeup_events),
 	KUNIT_CASE(test_told_once),
 	KUNIT_CASE(test_wakeup_nested),
+	KUNIT_CASE(test_crowded_by_inherit_stat),
+	KUNIT_CASE(test_not_crowded),
 	{}
 };
 
