@@ -224,7 +224,8 @@ static bool fires_by_itself(u64 id)
  */
 static bool follows_task(struct perf_event *event)
 {
-	return event->attr.config == PERF_COUNT_SW_BPF_OUTPUT && event->cpu < 0;
+	return event->attr.config == PERF_COUNT_SW_BPF_OUTPUT &&
+	       (event->attach_state & PERF_ATTACH_TASK);
 }
 
 static int software_add(struct perf_event *event, int flags)

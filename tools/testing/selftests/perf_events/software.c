@@ -4,7 +4,9 @@
  * happens.
  */
 #include "workload.h"
+#include "record.h"
 
+#include <linux/bpf.h>
 #include <sys/syscall.h>
 
 #define PAGES	200
@@ -330,6 +332,102 @@ static bool only_while_enabled(void)
 							      PAGES + 5);
 }
 
+#define INSN(c, d, s, o, i)	{ .code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) }
+
+static int bpf(int cmd, union bpf_attr *attr)
+{
+	return syscall(__NR_bpf, cmd, attr, sizeof(*attr));
+}
+
+static int output_map(uint32_t cpu, int fd)
+{
+	union bpf_attr make = { .map_type = BPF_MAP_TYPE_PERF_EVENT_ARRAY, .key_size = 4,
+				.value_size = 4, .max_entries = sysconf(_SC_NPROCESSORS_CONF) };
+	int map = bpf(BPF_MAP_CREATE, &make);
+	union bpf_attr put = { .map_fd = map };
+
+	if (map < 0)
+		skip_case("no BPF");
+	put.key = (uintptr_t)&cpu;
+	put.value = (uintptr_t)&fd;
+	MUST(bpf(BPF_MAP_UPDATE_ELEM, &put));
+	return map;
+}
+
+/* return bpf_perf_event_output(ctx, map, BPF_F_CURRENT_CPU, &word, 8) */
+static int output_program(int map)
+{
+	struct bpf_insn insns[] = {
+		INSN(BPF_ST | BPF_MEM | BPF_DW, 10, 0, -8, 0x1234),
+		INSN(BPF_LD | BPF_IMM | BPF_DW, 2, BPF_PSEUDO_MAP_FD, 0, map),
+		INSN(0, 0, 0, 0, 0),
+		INSN(BPF_LD | BPF_IMM | BPF_DW, 3, 0, 0, -1),
+		INSN(0, 0, 0, 0, 0),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, 4, 10, 0, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, 4, 0, 0, -8),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, 5, 0, 0, 8),
+		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_perf_event_output),
+		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+	};
+	union bpf_attr attr = { .prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+				.insn_cnt = ARRAY_SIZE(insns) };
+
+	attr.insns = (uintptr_t)insns;
+	attr.license = (uintptr_t)"GPL";
+	return MUST(bpf(BPF_PROG_LOAD, &attr));
+}
+
+/* What the program was answered, run here. */
+static int output_here(int program)
+{
+	union bpf_attr attr = { .test.prog_fd = program };
+
+	MUST(bpf(BPF_PROG_TEST_RUN, &attr));
+	return attr.test.retval;
+}
+
+/* A program on CPU 0, in this task, writes by way of an event of @pid and @cpu. */
+static bool bpf_writes(const char *what, pid_t pid, int cpu, int want)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_BPF_OUTPUT);
+	static struct ring ring;
+	int fd, program;
+	bool good;
+
+	attr.sample_type = PERF_SAMPLE_RAW;
+	attr.sample_period = 1;
+	fd = MUST(perf_open(&attr, pid, cpu, -1, 0));
+	if (!ring_map(&ring, fd, 1))
+		fail_case("mmap");
+	program = output_program(output_map(0, fd));
+	good = same(what, output_here(program), want) &
+	       same(what, output_here(program), want) &
+	       same(what, ring_count(&ring, PERF_RECORD_SAMPLE), want ? 0 : 2);
+	ring_unmap(&ring);
+	close(fd);
+	close(program);
+	return good;
+}
+
+/* Programs write to an event where it counts: a task's, where the task is, within its CPU. */
+static bool bpf_output(void)
+{
+	pid_t other = waiting_child();
+	bool good;
+
+	need_cpus(2);
+	pin_to_cpu(0);
+	good = bpf_writes("of the CPU", -1, 0, 0) &
+	       bpf_writes("of another CPU", -1, 1, -EOPNOTSUPP) &
+	       bpf_writes("of the task", 0, -1, 0) &
+	       bpf_writes("of the task on this CPU", 0, 0, 0) &
+	       bpf_writes("of the task on another CPU", 0, 1, -EOPNOTSUPP) &
+	       bpf_writes("of another task", other, -1, -EOPNOTSUPP) &
+	       bpf_writes("of another task on this CPU", other, 0, -EOPNOTSUPP);
+	end_child(other);
+	return good;
+}
+
 static bool elsewhere_is_not_here(void)
 {
 	char *p = pages(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -366,6 +464,7 @@ static const struct test tests[] = {
 	{ "64 events count the same faults", many_events_count_alike },
 	{ "nothing is counted while disabled", only_while_enabled },
 	{ "events of one CPU do not count on another", elsewhere_is_not_here },
+	{ "BPF programs write where the event counts", bpf_output },
 };
 
 TESTS_MAIN(tests)
