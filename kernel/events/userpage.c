@@ -7,7 +7,8 @@
  * the event's context is, with interrupts off or from a driver's interrupt, so a reader that runs
  * there sees it whole. A page describes one event. If several share the buffer and more than one
  * is mapped, a reader could not know whose counter it would read, so it describes none and says so
- * by index 0.
+ * by index 0. Count and times are the event's and those of its children that are gone, so that one
+ * can be scaled by the others.
  *
  * The index is also 0 while the event is not in its schedule or its context on no CPU: then the
  * counter, if it still runs, counts for somebody else.
@@ -33,7 +34,7 @@ static void fill_page(struct perf_event *event, struct perf_event_mmap_page *pag
 {
 	u64 enabled, running, now = perf_clock();
 	u32 index = readable_counter(event);
-	s64 offset = local64_read(&event->count);
+	s64 offset = local64_read(&event->count) + atomic64_read(&event->child_count);
 
 	perf_event_times(event, perf_ctx_time(event->ctx), &enabled, &running);
 	if (index)

@@ -305,6 +305,44 @@ static void test_inherit(void)
 	close(fd);
 }
 
+/* Counts and times of children that are gone are in the first page, as they are in a read. */
+static void test_gone_children(void)
+{
+	struct perf_event_attr attr = fault_attr();
+	struct perf_event_mmap_page *user;
+	uint64_t reading[3] = { 0 };
+	int fd, status;
+	pid_t pid;
+
+	attr.inherit = 1;
+	attr.sample_period = 0;
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	fd = perf_open(&attr, 0, 0, -1, 0);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	pid = fork();
+	if (!pid) {
+		char *p = mmap(NULL, 20 * page, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		pin_to_cpu(0);
+		for (int i = 0; i < 20; i++)
+			*(volatile char *)(p + i * page) = 1;
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	user = map(fd, 1, PROT_READ);
+	if (user == MAP_FAILED || read(fd, reading, sizeof(reading)) != sizeof(reading))
+		ktap_bail_out("cannot map or read");
+	ktap_result(!user->index && reading[0] >= 20 && (uint64_t)user->offset == reading[0],
+		    "the first page counts children that are gone: %lld, read says %llu",
+		    (long long)user->offset, (unsigned long long)reading[0]);
+	ktap_result(user->time_enabled == reading[1] && user->time_running == reading[2],
+		    "the first page has their times");
+	munmap(user, page);
+	close(fd);
+}
+
 /*
  * Limits
  */
@@ -678,6 +716,7 @@ int main(void)
 	test_split();
 	test_fork();
 	test_inherit();
+	test_gone_children();
 	test_limits();
 	test_output_rules();
 	test_fd_output();
