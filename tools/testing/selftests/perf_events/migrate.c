@@ -72,6 +72,7 @@ static bool moved_group(void)
 
 	need_instructions();
 	need_cpus(2);
+	need_capacity(4);
 	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
 	leader = open_self(&attr, -1);
 	attr.disabled = 0;

@@ -323,6 +323,13 @@ static inline unsigned int capacity(uint64_t event)
 	return n;
 }
 
+/* Some parts have many counters, but few that instructions can be counted with. */
+static inline void need_capacity(unsigned int nr)
+{
+	if (capacity(PERF_COUNT_HW_INSTRUCTIONS) < nr)
+		skip_case("too few counters for instructions");
+}
+
 /*
  * Readings
  */

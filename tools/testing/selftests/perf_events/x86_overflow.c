@@ -175,6 +175,7 @@ static bool members_of_a_group_sample(void)
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 
 	need_instructions();
+	need_capacity(3);
 	allow_many_samples();
 	source_open(&source[0], attr, 10007, -1);
 	attr.disabled = 0;
