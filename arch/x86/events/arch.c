@@ -21,6 +21,7 @@
 static const struct x86_hw arch_v1 __initconst = {
 	.name		= "architectural",
 	ARCH_REGISTERS,
+	.late_nmi	= true,
 };
 
 static const struct x86_hw arch_v2 __initconst = {

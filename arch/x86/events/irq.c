@@ -154,16 +154,18 @@ static u64 scan(const struct x86_cpu *cpu)
  * x86_irq_scan - handle an interrupt on a part without one
  * @regs: interrupted registers
  *
+ * Counters go on meanwhile. One that overflows before the local APIC's entry is open again is seen
+ * to here; one that does so later interrupts once more, if only to find that it has been seen to.
+ *
  * Return: how many counters had overflowed.
  */
 int x86_irq_scan(struct pt_regs *regs)
 {
 	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
-	int n = cpu->core ? overflows(cpu, scan(cpu), regs) : 0;
 
 	if (x86_hw.ack_lvt)
 		apic_write(APIC_LVTPC, APIC_DM_NMI);
-	return handled(cpu, n);
+	return handled(cpu, cpu->core ? overflows(cpu, scan(cpu), regs) : 0);
 }
 
 /**

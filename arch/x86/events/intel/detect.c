@@ -131,6 +131,7 @@ static const struct x86_hw p6 __initconst = {
 	X86_HW_REGISTERS(MSR_P6_EVNTSEL0, MSR_P6_PERFCTR0, 1),
 	.idle		= ARCH_PERFMON_EVENTSEL_ENABLE,
 	.ack_lvt	= true,
+	.late_nmi	= true,
 };
 
 static int __init p6_setup(struct x86_core *core)
