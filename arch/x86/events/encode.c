@@ -90,6 +90,17 @@ u64 x86_cache_select(const struct x86_model *model, u32 which, u64 *extra)
 	return 0;
 }
 
+/* Is anything counted of a cache? */
+static bool cache_counts(const struct x86_model *model, u32 cache)
+{
+	const struct x86_cache_event *c = model->cache;
+
+	for (; c && c->config; c++)
+		if ((c->which & 0xff) == cache)
+			return true;
+	return false;
+}
+
 /* Combinations that mean nothing on any part: code is not written, branches not prefetched. */
 static bool cache_nonsense(u32 cache, u32 op)
 {
@@ -184,7 +195,7 @@ static int map_cache(const struct x86_core *core, u64 which, u64 *config, u64 *e
 	if (which >> 24 || cache >= PERF_COUNT_HW_CACHE_MAX ||
 	    op >= PERF_COUNT_HW_CACHE_OP_MAX || result >= PERF_COUNT_HW_CACHE_RESULT_MAX)
 		return perf_refuse(-EINVAL, "config: there is no cache event %#llx", which);
-	if (core->model->cache && cache_nonsense(cache, op))
+	if (cache_counts(core->model, cache) && cache_nonsense(cache, op))
 		return perf_refuse(-EINVAL, "config: cache event %#llx makes no sense", which);
 	*config = x86_cache_select(core->model, which, extra);
 	if (!*config)
