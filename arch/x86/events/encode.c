@@ -335,19 +335,21 @@ atomic_t x86_irq_users;
 static unsigned int hw_users;
 static DEFINE_MUTEX(hw_lock);
 
-static void release_msrs(const struct x86_core *core, unsigned int n)
+static void release_msrs(unsigned long counters)
 {
-	while (n--) {
-		release_perfctr_nmi(x86_hw.counter + n * x86_hw.step);
-		release_evntsel_nmi(x86_hw.select + n * x86_hw.step);
+	unsigned int i;
+
+	for_each_set_bit(i, &counters, INTEL_PMC_MAX_GENERIC) {
+		release_perfctr_nmi(x86_hw.counter + i * x86_hw.step);
+		release_evntsel_nmi(x86_hw.select + i * x86_hw.step);
 	}
 }
 
-static int reserve_msrs(const struct x86_core *core)
+static int reserve_msrs(unsigned long counters)
 {
-	unsigned int i, n = x86_nr_general(core);
+	unsigned int i;
 
-	for (i = 0; i < n; i++) {
+	for_each_set_bit(i, &counters, INTEL_PMC_MAX_GENERIC) {
 		if (!reserve_perfctr_nmi(x86_hw.counter + i * x86_hw.step))
 			break;
 		if (!reserve_evntsel_nmi(x86_hw.select + i * x86_hw.step)) {
@@ -355,9 +357,9 @@ static int reserve_msrs(const struct x86_core *core)
 			break;
 		}
 	}
-	if (i == n)
+	if (i >= INTEL_PMC_MAX_GENERIC)
 		return 0;
-	release_msrs(core, i);
+	release_msrs(counters & (BIT(i) - 1));
 	return perf_refuse(-EBUSY, "counter %llu is in use by another driver", i);
 }
 
@@ -379,7 +381,7 @@ static void put_hw(struct perf_event *event)
 		return;
 	on_each_cpu_cond(runs_on, let_rest, NULL, 1);
 	atomic_dec(&x86_irq_users);
-	release_msrs(&x86_cores[0], x86_nr_general(&x86_cores[0]));
+	release_msrs(x86_cores[0].counters & X86_GENERAL_MASK);
 }
 
 static int get_hw(void)
@@ -388,7 +390,7 @@ static int get_hw(void)
 
 	guard(mutex)(&hw_lock);
 	if (!hw_users) {
-		ret = reserve_msrs(&x86_cores[0]);
+		ret = reserve_msrs(x86_cores[0].counters & X86_GENERAL_MASK);
 		if (ret)
 			return ret;
 		atomic_inc(&x86_irq_users);

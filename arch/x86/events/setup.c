@@ -163,7 +163,7 @@ static bool __init counter_works(const struct x86_core *core, unsigned int n)
 	if (rdmsrl_safe(x86_hw.select + n * x86_hw.step, &select) ||
 	    rdmsrl_safe(x86_hw.counter + n * x86_hw.step, &before))
 		return false;
-	if (select & ARCH_PERFMON_EVENTSEL_ENABLE && x86_hw.enable)
+	if (select & x86_hw.enable)
 		pr_warn("firmware uses counter %u (select %#llx); it is taken over\n", n, select);
 	if (wrmsrl_safe(x86_hw.select + n * x86_hw.step, 0) ||
 	    wrmsrl_safe(x86_hw.counter_write + n * x86_hw.step, 0xabcd) ||
@@ -174,12 +174,13 @@ static bool __init counter_works(const struct x86_core *core, unsigned int n)
 
 static bool __init hardware_works(const struct x86_core *core)
 {
+	unsigned long counters = core->counters & X86_GENERAL_MASK;
 	unsigned int n;
 
-	for (n = 0; n < x86_nr_general(core); n++)
+	for_each_set_bit(n, &counters, INTEL_PMC_MAX_GENERIC)
 		if (!counter_works(core, n))
 			return false;
-	return n > 0;
+	return counters;
 }
 
 static int __init detect(void)
