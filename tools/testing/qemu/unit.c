@@ -407,6 +407,85 @@ static void early(int p6, u32 n, u32 w)
 	ck("LVT masked by delivery", LVT, 0x10400);
 	ck("cycles (icount shift 0)", counted_by(0xc1, 0x186, 0x420000 | (p6 ? 0x79 : 0x3c), 1000), c1);
 }
+/* ESCR and CCCR values of the Pentium 4's events */
+#define ESCR(event, mask, levels) ((u64)(event) << 25 | (mask) << 9 | (levels))
+#define ESCR_OS 8
+#define ESCR_USR 4
+#define CCCR(select) (3ull << 16 | (select) << 13 | 1 << 12)
+#define CCCR_PMI (1ull << 26)
+static void p4(void)
+{
+	u64 mask = (1ull << 40) - 1, c1;
+	puts_("p4\n");
+	ck("MISC_ENABLE has the counters", rd(0x1a0) >> 7 & 1, 1);
+	eq("escr", 0x3b8, 0x7fffffff, 0x7fffffff);
+	gpw("escr bit 31", 0x3b8, 1u << 31);
+	eq("last escr", 0x3e1, 0x7fffffff, 0x7fffffff);
+	gpw("SSU has one", 0x3bf, 0);
+	gpw("absent escr", 0x3d0, 0);
+	rd(0x3c7);
+	ck("absent escr read", rdf, 1);
+	eq("cccr", 0x371, 0xcfffe000, 0xcfffe000);
+	gpw("cccr reserved", 0x371, 1);
+	gpw("cccr reserved", 0x371, 1 << 28);
+	wr(0x371, 0);
+	eq("counter of 40 bits", 0x311, ~0ull, mask);
+	ck("rdpmc 17", pmc(17), mask);
+	ck("rdpmc 17, the lower half", pmc(17 | 1u << 31), 0xffffffff);
+	pmc(18);
+	ck("rdpmc absent", rdf, 1);
+	pmc(1u << 30);
+	ck("no fixed", rdf, 1);
+	gpw("no P6 counter", 0xc1, 0);
+	gpw("no P6 evtsel", 0x186, 0);
+	gpw("no global control", 0x38f, 0);
+	/* instructions retired: counter 12 by CRU_ESCR0, counter 14 by CRU_ESCR1 */
+	wr(0x3b8, ESCR(2, 5, ESCR_OS));
+	wr(0x3b9, 0);
+	c1 = counted_by(0x30c, 0x36c, CCCR(4), 1000);
+	ck("exact difference", counted_by(0x30c, 0x36c, CCCR(4), 2000) - c1, 2000);
+	ck("13 has the same ESCR", counted_by(0x30d, 0x36d, CCCR(4), 1000), c1);
+	ck("16, too", counted_by(0x310, 0x370, CCCR(4), 1000), c1);
+	ck("14 has the other", counted_by(0x30e, 0x36e, CCCR(4), 1000), 0);
+	wr(0x3b9, ESCR(2, 5, ESCR_OS));
+	ck("which counts, too", counted_by(0x30e, 0x36e, CCCR(4), 1000), c1);
+	ck("another ESCR select", counted_by(0x30c, 0x36c, CCCR(5), 1000), 0);
+	ck("no thread", counted_by(0x30c, 0x36c, CCCR(4) & ~(3ull << 16), 1000), 0);
+	wr(0x3b8, ESCR(2, 5, ESCR_USR));
+	ck("USR only counts nothing at CPL 0", counted_by(0x30c, 0x36c, CCCR(4), 1000), 0);
+	wr(0x3b8, ESCR(2, 5, ESCR_OS >> 2));
+	ck("nor does the other thread", counted_by(0x30c, 0x36c, CCCR(4), 1000), 0);
+	/* enabled first, then told what */
+	wr(0x36c, CCCR(4));
+	ck("by the ESCR", counted_by(0x30c, 0x3b8, ESCR(2, 5, ESCR_OS), 1000), c1);
+	wr(0x36c, 0);
+	wr(0x3b8, ESCR(2, 5, ESCR_OS));
+	nmi_n = 0;
+	LVT = 0x400;
+	wr(0x30c, -501ull);
+	go(0x36c, CCCR(4) | CCCR_PMI, 1000);
+	ck("nmi", nmi_n, 1);
+	ck("at the exact instruction", nmi_eip, at);
+	ck("LVT masked by delivery", LVT, 0x10400);
+	ck("OVF", rd(0x36c) >> 31, 1);
+	wr(0x36c, CCCR(4) | CCCR_PMI);
+	ck("OVF cleared", rd(0x36c) >> 31, 0);
+	wr(0x36c, 0);
+	LVT = 0x400;
+	wr(0x30c, -501ull);
+	go(0x36c, CCCR(4) | CCCR_PMI << 1, 1000);
+	ck("the other thread's: none", nmi_n, 1);
+	ck("but OVF", rd(0x36c) >> 31, 1);
+	wr(0x36c, 0);
+	wr(0x3a2, ESCR(0x13, 1, ESCR_OS));
+	ck("cycles (icount shift 0)", counted_by(0x300, 0x360, CCCR(6), 1000), c1);
+	wr(0x3c3, ESCR(4, 0x1e, ESCR_OS));
+	ck("branches", counted_by(0x306, 0x366, CCCR(2), 1000), c1 / 4);
+	wr(0x3a0, ESCR(0x0c, 0x3f, ESCR_OS));
+	ck("cache hits", counted_by(0x301, 0x361, CCCR(7), 1000), c1 / 128);
+	wr(0x3a0, ESCR(0x0c, 0x700, ESCR_OS));
+	ck("cache misses", counted_by(0x301, 0x361, CCCR(7), 1000), c1 / 1024);
+}
 static void amd(int core, int v2)
 {
 	u64 mask = (1ull << 48) - 1;
@@ -506,6 +585,12 @@ static void amd(int core, int v2)
 	wr(C, 0);
 	ck("unknown", rd(R), 0);
 }
+static u32 family(void)
+{
+	u32 r[4];
+	cpuid(1, 0, r);
+	return r[0] >> 8 & 15;
+}
 static int is_intel(void)
 {
 	u32 r[4];
@@ -536,6 +621,8 @@ __attribute__((used)) void cmain(void)
 		intel(r);
 	else if (r[0] & 255)
 		early(0, (r[0] >> 8) & 255, (r[0] >> 16) & 255);
+	else if (is_intel() && family() == 15)
+		p4();
 	else if (is_intel())
 		early(1, 2, 40);
 	else {
