@@ -19,28 +19,28 @@ static inline s64 sign_extend(u64 val, unsigned int width)
 	return (s64)(val << (64 - width)) >> (64 - width);
 }
 
-/* ECX of RDPMC */
-static inline u32 rdpmc_index(unsigned int idx)
-{
-	return is_fixed(idx) ? INTEL_PMC_FIXED_RDPMC_BASE | (idx - INTEL_PMC_IDX_FIXED) : idx;
-}
-
-u64 x86_counter_read(unsigned int idx)
+u64 x86_counter_read(const struct x86_cpu *cpu, unsigned int idx)
 {
 	u64 val;
 
-	rdpmcl(rdpmc_index(idx), val);
+	rdpmcl(x86_rdpmc_index(cpu, idx), val);
 	return val;
 }
 
-/* What retained values are compared by changes with it. */
+/*
+ * What retained values are compared by changes with it. A Pentium 4's counter may not take a value
+ * that is written once (erratum N15 of the specification update, 249199).
+ */
 void x86_counter_write(struct x86_cpu *cpu, unsigned int idx, s64 val)
 {
 	u32 msr = is_fixed(idx) ? MSR_ARCH_PERFMON_FIXED_CTR0 + idx - INTEL_PMC_IDX_FIXED
-				: x86_hw.counter_write + idx * x86_hw.step;
+				: x86_hw.counter_write + (idx + cpu->first) * x86_hw.step;
 
 	cpu->tag[idx]++;
-	wrmsrl(msr, val & GENMASK_ULL(cpu->core->width - 1, 0));
+	val &= GENMASK_ULL(cpu->core->width - 1, 0);
+	wrmsrl(msr, val);
+	if (x86_hw.netburst)
+		wrmsrl(msr, val);
 }
 
 /* --------------------------------------------------------------- on and off */
@@ -58,12 +58,61 @@ void x86_commit_on(struct x86_cpu *cpu)
 	}
 }
 
+static u32 select_msr(const struct x86_cpu *cpu, unsigned int idx)
+{
+	return x86_hw.select + (idx + cpu->first) * x86_hw.step;
+}
+
+/* Another counter takes the ESCR: those that have used it will have to write it again. */
+static void forget_escr(struct x86_cpu *cpu, u32 escr)
+{
+	unsigned long counters = cpu->core->counters;
+	unsigned int idx;
+
+	for_each_set_bit(idx, &counters, INTEL_PMC_MAX_GENERIC)
+		if (p4_escr(idx + cpu->first, cpu->select[idx]) == escr)
+			cpu->select[idx] = lower_32_bits(cpu->select[idx]);
+}
+
+/* ESCR and CCCR. An ESCR's value is never 0, so an upper half of 0 stands for an unknown one. */
+static void write_pair(struct x86_cpu *cpu, unsigned int idx, u64 val)
+{
+	u64 old = cpu->select[idx], hard = p4_on_thread(val, cpu->first);
+	u32 escr = p4_escr(idx + cpu->first, val);
+
+	if (upper_32_bits(old ^ val) || p4_escr(idx + cpu->first, old) != escr) {
+		forget_escr(cpu, escr);
+		wrmsrl(escr, upper_32_bits(hard));
+	}
+	cpu->select[idx] = val;
+	if (lower_32_bits(old ^ val))
+		wrmsrl(select_msr(cpu, idx), lower_32_bits(hard));
+}
+
 static void write_select(struct x86_cpu *cpu, unsigned int idx, u64 val)
 {
 	if (cpu->select[idx] == val)
 		return;
+	if (x86_hw.netburst) {
+		write_pair(cpu, idx, val);
+		return;
+	}
 	cpu->select[idx] = val;
-	wrmsrl(x86_hw.select + idx * x86_hw.step, val);
+	wrmsrl(select_msr(cpu, idx), val);
+}
+
+/**
+ * x86_select_ack - clear the overflow flags that selects have (Pentium 4)
+ * @cpu: this CPU
+ * @counters: counters that have overflowed, and not yet another value
+ */
+void x86_select_ack(struct x86_cpu *cpu, u64 counters)
+{
+	for (; counters; counters &= counters - 1) {
+		unsigned int idx = __ffs64(counters);
+
+		wrmsrl(select_msr(cpu, idx), lower_32_bits(p4_on_thread(cpu->select[idx], cpu->first)));
+	}
 }
 
 /* The select of a counter that is off, on parts that switch counters there. */
@@ -102,7 +151,7 @@ static u64 select_value(const struct x86_cpu *cpu, const struct perf_event *even
 	u64 fixed = INTEL_FIXED_0_ENABLE_PMI;
 
 	if (!is_fixed(idx))
-		return config | ARCH_PERFMON_EVENTSEL_INT;
+		return config | x86_hw.interrupt;
 	if (config & ARCH_PERFMON_EVENTSEL_USR)
 		fixed |= INTEL_FIXED_0_USER;
 	if (config & ARCH_PERFMON_EVENTSEL_OS)
@@ -187,7 +236,7 @@ void x86_event_update(struct perf_event *event)
 	u64 delta;
 
 	do {
-		now = sign_extend(x86_counter_read(hw->idx), width);
+		now = sign_extend(x86_event_counter(event), width);
 	} while (!local64_try_cmpxchg(&hw->prev_count, &prev, now));
 
 	delta = (u64)(now - prev) & GENMASK_ULL(width - 1, 0);
@@ -269,7 +318,7 @@ static void clear_all(struct x86_cpu *cpu)
 	for_each_set_bit(idx, &counters, X86_PMC_IDX_MAX) {
 		cpu->select[idx] = 0;
 		if (!is_fixed(idx))
-			wrmsrl(x86_hw.select + idx * x86_hw.step, idx ? 0 : x86_hw.idle);
+			wrmsrl(select_msr(cpu, idx), idx ? 0 : x86_hw.idle);
 		x86_counter_write(cpu, idx, 0);
 	}
 	if (x86_hw.idle)

@@ -11,7 +11,7 @@ static void print_counter(const struct x86_cpu *cpu, unsigned int idx)
 	const struct perf_event *event = cpu->event[idx];
 
 	pr_info("CPU#%d: counter %u: select %016llx value %012llx%s\n", smp_processor_id(), idx,
-		cpu->select[idx], x86_counter_read(idx), cpu->on & BIT_ULL(idx) ? ", on" : "");
+		cpu->select[idx], x86_counter_read(cpu, idx), cpu->on & BIT_ULL(idx) ? ", on" : "");
 	if (event)
 		pr_info("CPU#%d: counter %u: event %llu, %lld left\n", smp_processor_id(), idx,
 			event->id, (s64)local64_read(&event->hw.period_left));

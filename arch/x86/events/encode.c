@@ -157,8 +157,11 @@ static u64 by_rule(const struct x86_core *core, u64 config)
  */
 u64 x86_rule_counters(const struct x86_core *core, u64 config)
 {
-	u64 counters = by_rule(core, config);
+	u64 counters;
 
+	if (core->model->flags & X86_MODEL_NETBURST)
+		return p4_counters(config) & core->counters;
+	counters = by_rule(core, config);
 	/* AMD has something else there. */
 	if (core->model->flags & X86_MODEL_TSX && config & HSW_IN_TX_CHECKPOINTED)
 		counters &= IN_TXCP_COUNTERS;
@@ -298,12 +301,11 @@ static int encode(struct x86_core *core, struct perf_event *event)
 	ret = map_config(core, event, &extra);
 	if (ret)
 		return ret;
+	if (core->model->flags & X86_MODEL_NETBURST)
+		return p4_encode(core, event, &extra) ?: set_extra(core, event, extra);
 	if (event->hw.config & ARCH_PERFMON_EVENTSEL_ANY && perf_allow_cpu())
 		return perf_refuse(-EACCES, "config: the other thread is counted, too, which needs CAP_PERFMON");
-	ret = check_leak(core, event->hw.config);
-	if (ret)
-		return ret;
-	ret = set_extra(core, event, extra);
+	ret = check_leak(core, event->hw.config) ?: set_extra(core, event, extra);
 	if (ret)
 		return ret;
 	event->hw.counters = x86_rule_counters(core, event->hw.config);

@@ -145,7 +145,7 @@ static u64 scan(const struct x86_cpu *cpu)
 	u64 sign = BIT_ULL(cpu->core->width - 1);
 
 	for (; todo; todo &= todo - 1)
-		if (!(x86_counter_read(__ffs64(todo)) & sign))
+		if (!(x86_counter_read(cpu, __ffs64(todo)) & sign))
 			over |= todo & -todo;
 	return over;
 }
@@ -162,10 +162,14 @@ static u64 scan(const struct x86_cpu *cpu)
 int x86_irq_scan(struct pt_regs *regs)
 {
 	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+	u64 over;
 
 	if (x86_hw.ack_lvt)
 		apic_write(APIC_LVTPC, APIC_DM_NMI);
-	return handled(cpu, cpu->core ? overflows(cpu, scan(cpu), regs) : 0);
+	over = cpu->core ? scan(cpu) : 0;
+	if (x86_hw.netburst)
+		x86_select_ack(cpu, over);
+	return handled(cpu, overflows(cpu, over, regs));
 }
 
 /**

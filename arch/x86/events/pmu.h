@@ -84,6 +84,7 @@ enum x86_extra_id {
 	X86_EXTRA_FRONTEND,
 	X86_EXTRA_SNOOP_0,
 	X86_EXTRA_SNOOP_1,
+	X86_EXTRA_REPLAY,
 	X86_EXTRA_MAX,
 };
 
@@ -94,6 +95,7 @@ enum x86_extra_id {
  * @valid: bits of the register that exist
  * @msr: the register
  * @id: which
+ * @pair: the upper half of the value is for the register after it
  */
 struct x86_extra {
 	u64	match;
@@ -101,6 +103,7 @@ struct x86_extra {
 	u64	valid;
 	u32	msr;
 	u8	id;
+	bool	pair;
 };
 
 #define EXTRA(_sel, _msr, _valid, _id)	\
@@ -148,6 +151,7 @@ struct x86_named_event {
 #define X86_MODEL_NB		BIT(6)	/* northbridge events share counters among cores */
 #define X86_MODEL_LDLAT		BIT(7)	/* format has ldlat */
 #define X86_MODEL_ARCH_EVENTS	BIT(8)	/* generic events missing here are the architectural ones */
+#define X86_MODEL_NETBURST	BIT(9)	/* selections are pairs of registers, see intel/p4.c */
 
 /**
  * struct x86_model - what a line of processors can count
@@ -189,11 +193,14 @@ struct x86_model {
  * @global_status: counters that overflowed
  * @global_ack: where they are acknowledged
  * @enable: enable bit of a select; 0 where another register's bit enables it (P6)
+ * @interrupt: interrupt bit of a select
  * @idle: what select 0 holds while its counter is off
  * @ack_lvt: the local APIC masks its entry on delivery
  * @late_nmi: an interrupt may come although its counter was stopped
  * @ack_while_on: the status is acknowledged while counters are on
  * @guest_bits: selections say themselves whether they count hosts, guests or both
+ * @netburst: a select is the lower half of a selection, the upper half is for the ESCR that it picks
+ *	(intel/p4.c); it also has the counter's overflow flag, which writing it clears
  */
 struct x86_hw {
 	const char	*name;
@@ -205,11 +212,13 @@ struct x86_hw {
 	u32		global_status;
 	u32		global_ack;
 	u64		enable;
+	u64		interrupt;
 	u64		idle;
 	bool		ack_lvt;
 	bool		late_nmi;
 	bool		ack_while_on;
 	bool		guest_bits;
+	bool		netburst;
 };
 
 /* Its registers: selects from @_select, counters from @_counter, each @_step after the one before. */
@@ -217,7 +226,8 @@ struct x86_hw {
 	.select		= (_select),			\
 	.counter	= (_counter),			\
 	.counter_write	= (_counter),			\
-	.step		= (_step)
+	.step		= (_step),			\
+	.interrupt	= ARCH_PERFMON_EVENTSEL_INT
 
 #define X86_HW_GLOBAL(_ctrl, _status, _ack)		\
 	.global_ctrl	= (_ctrl),			\
@@ -280,6 +290,7 @@ static inline unsigned int x86_nr_fixed(const struct x86_core *core)
 /**
  * struct x86_cpu - one CPU's counters and control registers
  * @core: its PMU
+ * @first: added to general counters' numbers: the second thread of a Pentium 4's core has others
  * @on: counters that are to run
  * @global: GLOBAL_CTRL as written last; parts without it: unused
  * @armed: counters whose event the overflow handler may touch
@@ -302,6 +313,7 @@ static inline unsigned int x86_nr_fixed(const struct x86_core *core)
  */
 struct x86_cpu {
 	struct x86_core			*core;
+	unsigned int			first;
 	u64				on;
 	u64				global;
 	u64				armed;
@@ -325,15 +337,32 @@ struct x86_cpu {
 
 DECLARE_PER_CPU(struct x86_cpu, x86_cpu);
 
+/* ECX of RDPMC for counter @idx. */
+static inline u32 x86_rdpmc_index(const struct x86_cpu *cpu, unsigned int idx)
+{
+	return idx < INTEL_PMC_IDX_FIXED ? idx + cpu->first :
+		INTEL_PMC_FIXED_RDPMC_BASE | (idx - INTEL_PMC_IDX_FIXED);
+}
+
+/* What the counter of an event that is loaded here holds. */
+static inline u64 x86_event_counter(const struct perf_event *event)
+{
+	u64 val;
+
+	rdpmcl(event->hw.event_base_rdpmc, val);
+	return val;
+}
+
 /* ------------------------------------------------------------------ counter.c */
 
-u64  x86_counter_read(unsigned int idx);
+u64  x86_counter_read(const struct x86_cpu *cpu, unsigned int idx);
 void x86_counter_write(struct x86_cpu *cpu, unsigned int idx, s64 val);
 void x86_counters_off(struct x86_cpu *cpu, u64 counters);
 void x86_counter_on(struct x86_cpu *cpu, struct perf_event *event);
 void x86_commit_on(struct x86_cpu *cpu);
 void x86_select(struct x86_cpu *cpu, struct perf_event *event, unsigned int idx);
 void x86_select_flush(struct x86_cpu *cpu);
+void x86_select_ack(struct x86_cpu *cpu, u64 counters);
 void x86_event_update(struct perf_event *event);
 bool x86_period_next(struct perf_event *event);
 void x86_event_program(struct x86_cpu *cpu, struct perf_event *event);
@@ -402,7 +431,26 @@ int  intel_pmu_detect(void);
 bool intel_core_is_here(struct x86_core *core);
 void intel_smi_cpu_starting(void);
 extern const struct attribute_group intel_smi_group;
+
+u32  p4_escr(unsigned int counter, u64 select);
+u64  p4_counters_of_thread(unsigned int threads);
+u64  p4_on_thread(u64 select, bool second);
+u64  p4_counters(u64 config);
+u64  p4_select(u64 config);
+int  p4_encode(const struct x86_core *core, struct perf_event *event, u64 *extra);
+u64  p4_sched_counters(const struct perf_schedule *s, unsigned int i, unsigned int from);
 #else
+static inline u32 p4_escr(unsigned int counter, u64 select)	{ return 0; }
+static inline u64 p4_on_thread(u64 select, bool second)		{ return select; }
+static inline u64 p4_counters(u64 config)			{ return 0; }
+static inline int p4_encode(const struct x86_core *core, struct perf_event *event, u64 *extra)
+{
+	return -ENOENT;
+}
+static inline u64 p4_sched_counters(const struct perf_schedule *s, unsigned int i, unsigned int from)
+{
+	return 0;
+}
 static inline void intel_smi_cpu_starting(void)	{ }
 static inline int intel_pmu_detect(void)	{ return -ENODEV; }
 static inline bool intel_core_is_here(struct x86_core *core)	{ return false; }

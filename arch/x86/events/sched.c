@@ -80,6 +80,21 @@ static int slot_bits(const struct x86_core *core, struct extra_use *use,
 	return slot->event->hw.extra_reg.reg ? extra_claim(core, use, slot->event) : 0;
 }
 
+/* A slot's event gets a counter, or keeps it: where events share registers, if it can. */
+static bool place(const struct x86_core *core, struct x86_match *match, const struct perf_schedule *s,
+		  unsigned int i, unsigned int from)
+{
+	const struct hw_perf_event *hw = &s->slot[i].event->hw;
+	int has = i < from ? s->slot[i].idx & X86_SLOT_COUNTER : hw->idx;
+
+	if (core->model->flags & X86_MODEL_NETBURST)
+		return x86_match_add(match, i, p4_sched_counters(s, i, from), has);
+	if (i >= from)
+		return x86_match_add(match, i, hw->counters, has);
+	x86_match_seed(match, i, hw->counters, has);
+	return true;
+}
+
 /**
  * x86_sched_assign - pmu::sched_assign
  * @pmu: the PMU
@@ -99,11 +114,7 @@ int x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from
 
 	x86_match_init(&match);
 	for (i = 0; i < s->nr; i++) {
-		struct hw_perf_event *hw = &s->slot[i].event->hw;
-
-		if (i < from)
-			x86_match_seed(&match, i, hw->counters, s->slot[i].idx & X86_SLOT_COUNTER);
-		else if (!x86_match_add(&match, i, hw->counters, hw->idx))
+		if (!place(core, &match, s, i, from))
 			return -ENOSPC;
 		ret = slot_bits(core, &use, &s->slot[i]);
 		if (ret < 0)
@@ -204,6 +215,15 @@ u64 x86_extra_select(const struct x86_core *core, u64 config, unsigned int id)
 	return (config & ~x->mask) | x->match;
 }
 
+static void write_extra(const struct x86_extra *x, u64 val)
+{
+	if (x->pair) {
+		wrmsrl(x->msr + 1, upper_32_bits(val));
+		val = lower_32_bits(val);
+	}
+	wrmsrl(x->msr, val);
+}
+
 /* The event's extra register, and the selection that goes with it. */
 static void load_extra(struct x86_cpu *cpu, struct perf_event *event, bool alternate)
 {
@@ -221,7 +241,7 @@ static void load_extra(struct x86_cpu *cpu, struct perf_event *event, bool alter
 	event->hw.config = x86_extra_select(cpu->core, event->hw.config, id);
 	if (cpu->extra[id] != reg->config) {
 		cpu->extra[id] = reg->config;
-		wrmsrl(x->msr, reg->config);
+		write_extra(x, reg->config);
 	}
 }
 
@@ -231,8 +251,7 @@ static void load_select(struct x86_cpu *cpu, const struct perf_sched_slot *slot)
 	unsigned int idx = slot->idx & X86_SLOT_COUNTER;
 
 	event->hw.idx = idx;
-	event->hw.event_base_rdpmc = idx < INTEL_PMC_IDX_FIXED ? idx :
-		INTEL_PMC_FIXED_RDPMC_BASE | (idx - INTEL_PMC_IDX_FIXED);
+	event->hw.event_base_rdpmc = x86_rdpmc_index(cpu, idx);
 	if (event->hw.extra_reg.reg)
 		load_extra(cpu, event, slot->idx & X86_SLOT_ALTERNATE);
 	x86_select(cpu, event, idx);
@@ -253,7 +272,7 @@ static void note_guest(struct x86_cpu *cpu, const struct perf_event *event, u64 
 static void load_counting(struct x86_cpu *cpu, struct perf_event *event, bool hide)
 {
 	unsigned int shift = 64 - cpu->core->width;
-	s64 val = (s64)(x86_counter_read(event->hw.idx) << shift) >> shift;
+	s64 val = (s64)(x86_event_counter(event) << shift) >> shift;
 
 	if (!x86_at_rest(val) || hide) {
 		x86_event_rewind(cpu, event);

@@ -64,6 +64,12 @@ static void announce(const struct x86_core *core)
 		has_interrupt ? "" : ", no interrupt");
 }
 
+/* Of the two threads of a core, which the lowest bit of the APIC's number tells apart. */
+static bool second_thread(unsigned int nr)
+{
+	return __max_threads_per_core > 1 && cpu_data(nr).topo.initial_apicid & 1;
+}
+
 static int pmu_cpu_starting(unsigned int nr)
 {
 	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
@@ -75,6 +81,7 @@ static int pmu_cpu_starting(unsigned int nr)
 	if (cpumask_empty(&cpu->core->cpus))
 		announce(cpu->core);
 	cpumask_set_cpu(nr, &cpu->core->cpus);
+	cpu->first = x86_hw.netburst && second_thread(nr) ? 2 : 0;
 	cpu->virt_clear = x86_hw.guest_bits ? AMD64_EVENTSEL_HOSTONLY : 0;
 	memset(cpu->extra, 0xff, sizeof(cpu->extra));
 	x86_cpu_quiesce(cpu);

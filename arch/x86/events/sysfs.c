@@ -29,7 +29,7 @@ static struct x86_core *core_of_kobj(struct kobject *kobj)
  * struct format_attr - a file of the format directory
  * @attr: the file
  * @text: where the field lies
- * @flag: X86_MODEL_* that a model must have for it, 0: any; FORMAT_* for other conditions
+ * @flag: X86_MODEL_* that a model must have for it; FORMAT_* for other conditions
  */
 struct format_attr {
 	struct device_attribute	attr;
@@ -44,6 +44,7 @@ struct format_attr {
 #define FORMAT_FRONTEND	BIT(28)
 #define FORMAT_SNOOP	BIT(29)
 #define FORMAT_PC	BIT(30)
+#define FORMAT_SELECT	BIT(31)		/* selections are an event select register */
 
 static ssize_t format_show(struct device *dev, struct device_attribute *attr, char *page)
 {
@@ -61,11 +62,11 @@ FORMAT("event", event8, "config:0-7", FORMAT_EVENT8);
 FORMAT("event", event12, "config:0-7,32-35", FORMAT_EVENT12);
 FORMAT("umask", umask8, "config:8-15", FORMAT_UMASK8);
 FORMAT("umask", umask16, "config:8-15,40-47", X86_MODEL_UMASK2);
-FORMAT("edge", edge, "config:18", 0);
+FORMAT("edge", edge, "config:18", FORMAT_SELECT);
 FORMAT("pc", pc, "config:19", FORMAT_PC);
 FORMAT("any", any, "config:21", X86_MODEL_ANY_THREAD);
-FORMAT("inv", inv, "config:23", 0);
-FORMAT("cmask", cmask, "config:24-31", 0);
+FORMAT("inv", inv, "config:23", FORMAT_SELECT);
+FORMAT("cmask", cmask, "config:24-31", FORMAT_SELECT);
 FORMAT("in_tx", in_tx, "config:32", X86_MODEL_TSX);
 FORMAT("in_tx_cp", in_tx_cp, "config:33", X86_MODEL_TSX);
 FORMAT("eq", eq, "config:36", X86_MODEL_EQ);
@@ -73,6 +74,9 @@ FORMAT("offcore_rsp", offcore_rsp, "config1:0-63", FORMAT_OFFCORE);
 FORMAT("ldlat", ldlat, "config1:0-15", X86_MODEL_LDLAT);
 FORMAT("frontend", frontend, "config1:0-23", FORMAT_FRONTEND);
 FORMAT("snoop_rsp", snoop_rsp, "config1:0-63", FORMAT_SNOOP);
+FORMAT("cccr", cccr, "config:0-31", X86_MODEL_NETBURST);
+FORMAT("escr", escr, "config:32-62", X86_MODEL_NETBURST);
+FORMAT("ht", ht, "config:63", X86_MODEL_NETBURST);
 
 static struct attribute *format_attrs[] = {
 	&format_event8.attr.attr, &format_event12.attr.attr, &format_umask8.attr.attr,
@@ -80,7 +84,8 @@ static struct attribute *format_attrs[] = {
 	&format_any.attr.attr, &format_inv.attr.attr, &format_cmask.attr.attr,
 	&format_in_tx.attr.attr, &format_in_tx_cp.attr.attr, &format_eq.attr.attr,
 	&format_offcore_rsp.attr.attr, &format_ldlat.attr.attr, &format_frontend.attr.attr,
-	&format_snoop_rsp.attr.attr,
+	&format_snoop_rsp.attr.attr, &format_cccr.attr.attr, &format_escr.attr.attr,
+	&format_ht.attr.attr,
 	NULL,
 };
 
@@ -98,6 +103,9 @@ static u32 format_flags(const struct x86_core *core)
 {
 	u32 flags = core->model->flags;
 
+	if (flags & X86_MODEL_NETBURST)
+		return flags;
+	flags |= FORMAT_SELECT;
 	flags |= core->select_mask & GENMASK_ULL(35, 34) ? FORMAT_EVENT12 : FORMAT_EVENT8;
 	if (!(flags & X86_MODEL_UMASK2))
 		flags |= FORMAT_UMASK8;
@@ -113,7 +121,7 @@ static umode_t format_visible(struct kobject *kobj, struct attribute *attr, int 
 {
 	struct format_attr *f = container_of(attr, struct format_attr, attr.attr);
 
-	return !f->flag || f->flag & format_flags(core_of_kobj(kobj)) ? attr->mode : 0;
+	return f->flag & format_flags(core_of_kobj(kobj)) ? attr->mode : 0;
 }
 
 static const struct attribute_group format_group = {
@@ -146,6 +154,15 @@ static ssize_t show_select(char *page, u64 config)
 	return len + sysfs_emit_at(page, len, "\n");
 }
 
+static ssize_t show_event(char *page, const struct x86_core *core, unsigned int id)
+{
+	u64 config = x86_generic_select(core, id);
+
+	if (!(core->model->flags & X86_MODEL_NETBURST))
+		return show_select(page, config);
+	return sysfs_emit(page, "cccr=0x%08x,escr=0x%08x\n", lower_32_bits(config), upper_32_bits(config));
+}
+
 /**
  * events_sysfs_show - an event's file, by its generic number or its text
  * @dev: the PMU
@@ -158,7 +175,7 @@ ssize_t events_sysfs_show(struct device *dev, struct device_attribute *attr, cha
 
 	if (e->event_str)
 		return sysfs_emit(page, "%s\n", e->event_str);
-	return show_select(page, x86_generic_select(core_of(dev), e->id));
+	return show_event(page, core_of(dev), e->id);
 }
 EXPORT_SYMBOL_GPL(events_sysfs_show);
 

@@ -6,6 +6,7 @@
 #include <linux/init.h>
 #include <asm/cpu_device_id.h>
 #include <asm/intel-family.h>
+#include <asm/perf_event_p4.h>
 
 #include "../arch.h"
 #include "models.h"
@@ -136,10 +137,6 @@ static const struct x86_hw p6 __initconst = {
 
 static int __init p6_setup(struct x86_core *core)
 {
-	if (boot_cpu_data.x86 == 15)
-		pr_info("perf: the Pentium 4's counters are not supported\n");
-	if (boot_cpu_data.x86 != 6)
-		return -ENODEV;
 	core->model = &p6_model;
 	core->counters = FIRST(2);
 	core->width = 40;
@@ -148,6 +145,52 @@ static int __init p6_setup(struct x86_core *core)
 	x86_hw = p6;
 	x86_nr_cores = 1;
 	return 0;
+}
+
+/* Counters of 40 bits, all of which a write sets; firmware may have them switched off altogether. */
+static const struct x86_hw netburst __initconst = {
+	.name		= "NetBurst registers",
+	.select		= MSR_P4_BPU_CCCR0,
+	.counter	= MSR_P4_BPU_PERFCTR0,
+	.counter_write	= MSR_P4_BPU_PERFCTR0,
+	.step		= 1,
+	.enable		= P4_CCCR_ENABLE,
+	.interrupt	= P4_CCCR_OVF_PMI_T0,
+	.ack_lvt	= true,
+	.late_nmi	= true,
+	.netburst	= true,
+};
+
+static int __init p4_setup(struct x86_core *core)
+{
+	u64 misc;
+
+	if (rdmsrl_safe(MSR_IA32_MISC_ENABLE, &misc) || !(misc & MSR_IA32_MISC_ENABLE_EMON))
+		return -ENODEV;
+	core->model = &p4_model;
+	core->counters = p4_counters_of_thread(__max_threads_per_core);
+	core->width = ARCH_P4_CNTRVAL_BITS;
+	core->write_bits = ARCH_P4_CNTRVAL_BITS;
+	core->select_mask = P4_CONFIG_MASK;
+	x86_hw = netburst;
+	x86_nr_cores = 1;
+	/* RDPMC reads what the other thread counts, too: that it may has to be said. */
+	if (__max_threads_per_core > 1)
+		x86_set_rdpmc_mode(0);
+	return 0;
+}
+
+/* Parts from before CPUID told of the counters. */
+static int __init early_setup(struct x86_core *core)
+{
+	switch (boot_cpu_data.x86) {
+	case 6:
+		return p6_setup(core);
+	case 15:
+		return p4_setup(core);
+	default:
+		return -ENODEV;
+	}
 }
 
 /**
@@ -161,7 +204,7 @@ int __init intel_pmu_detect(void)
 	struct x86_arch_leaf leaf;
 
 	if (!boot_cpu_has(X86_FEATURE_ARCH_PERFMON))
-		return p6_setup(&x86_cores[0]);
+		return early_setup(&x86_cores[0]);
 
 	x86_arch_read_leaf(&leaf);
 	if (!leaf.eax.split.version_id || !leaf.eax.split.num_counters)

@@ -30,7 +30,7 @@
 /* Counters 0..n-1 */
 #define FIRST(n)	((1ULL << (n)) - 1)
 
-extern const struct x86_model p6_model;
+extern const struct x86_model p4_model, p6_model;
 extern const struct x86_model x86_model_arch_v1, x86_model_arch_v2, x86_model_arch_v5;
 extern const struct x86_model core_model, core2_model, nehalem_model, westmere_model;
 extern const struct x86_model sandybridge_model, ivybridge_model, haswell_model, broadwell_model;
