@@ -34,6 +34,8 @@ static bool add_term(const char *term, uint64_t *config)
 	static const struct field fields[] = {
 		{ "event=", 0 }, { "umask=", 8 }, { "cmask=", 24 }, { "inv", 23 }, { "edge", 18 },
 		{ "any", 21 }, { "pc", 19 },
+		/* A Pentium 4 has no codes, but values for two registers. */
+		{ "cccr=", 64 }, { "escr=", 32 },
 	};
 	uint64_t value;
 
@@ -46,7 +48,7 @@ static bool add_term(const char *term, uint64_t *config)
 		if (!fields[i].shift)
 			*config |= (value & 0xff) | (value & 0xf00) << 24;
 		else
-			*config |= value << fields[i].shift;
+			*config |= value << fields[i].shift % 64;
 		return true;
 	}
 	ktap_note("unknown term %s", term);
@@ -121,6 +123,10 @@ static bool format_is_what_tools_parse(void)
 	char line[64];
 
 	need_pmu();
+	if (!access(PMU_DIR "/format/cccr", F_OK))
+		return says("type", "4") && says("format/cccr", "config:0-31") &&
+		       says("format/escr", "config:32-62") && says("format/ht", "config:63") &&
+		       access(PMU_DIR "/format/event", F_OK) && says("rdpmc", "1");
 	if (read_line(PMU_DIR "/format/event", line, sizeof(line)) < 0)
 		return false;
 	if (strcmp(line, "config:0-7") && strcmp(line, "config:0-7,32-35"))
@@ -184,6 +190,79 @@ static bool groups_that_cannot_fit_are_refused(void)
 	}
 	/* No part has fewer than two general counters, nor the model more than eight. */
 	return refused("one more", fd, EINVAL, "group") && between("members", n, 2, 8);
+}
+
+/* ----------------------------------------------------------------- Pentium 4 */
+
+/* An event class, its mask, and what replays are counted, if it is the class of those. */
+#define P4(class, mask, metric)	((uint64_t)(class) << 57 | (uint64_t)(mask) << 41 | (metric))
+#define P4_INSTRUCTIONS		P4(38, 0x5, 0)
+#define P4_UOPS			P4(39, 0x1, 0)
+#define P4_BRANCHES		P4(41, 0xf, 0)
+#define P4_MISSES		P4(42, 0x1, 0)
+#define P4_REPLAYS(metric)	P4(37, 0x1, metric)
+
+static void need_p4(void)
+{
+	if (access(PMU_DIR "/format/cccr", F_OK))
+		skip_case("not a Pentium 4");
+}
+
+static int open_raw(uint64_t config, int leader)
+{
+	struct perf_event_attr attr = perf_attr_at(PERF_TYPE_RAW, config, "u");
+
+	attr.disabled = leader < 0;
+	return perf_open(&attr, 0, -1, leader, 0);
+}
+
+static bool p4_configs_are_checked(void)
+{
+	need_p4();
+	return refused("class 46", open_raw(P4(46, 0, 0), -1), EINVAL, "class") &
+	       refused("mask bit 4", open_raw(P4(38, 0x10, 0), -1), EINVAL, "mask") &
+	       refused("metric 10", open_raw(P4_REPLAYS(10), -1), EINVAL, "metric") &
+	       refused("a metric without replays", open_raw(P4_UOPS | 1, -1), EINVAL, "replay") &
+	       refused("precise", open_raw(P4_REPLAYS(1) | 1 << 7, -1), EINVAL, "precise");
+}
+
+/* Each pair of ESCRs holds two events, and the core counts replays of one kind at a time. */
+static bool p4_groups_fit_the_registers(void)
+{
+	int fd, leader;
+
+	need_p4();
+	leader = MUST(open_raw(P4_INSTRUCTIONS, -1));
+	MUST(open_raw(P4_MISSES, leader));
+	if (!refused("a third", open_raw(P4_UOPS, leader), EINVAL, "group"))
+		return false;
+	fd = MUST(open_raw(P4_REPLAYS(1), leader));
+	if (!refused("other replays", open_raw(P4_REPLAYS(2), leader), EINVAL, "group"))
+		return false;
+	MUST(open_raw(P4_REPLAYS(1), leader));
+	if (!refused("a third of these", open_raw(P4_BRANCHES, leader), EINVAL, "group"))
+		return false;
+	close(fd);
+	return open_raw(P4_BRANCHES, leader) >= 0;
+}
+
+static bool p4_events_count_together(void)
+{
+	static const uint64_t config[] = { P4_INSTRUCTIONS, P4_UOPS, P4_BRANCHES };
+	static const unsigned int part[] = { 1, 1, 4 };
+	int fd[ARRAY_SIZE(config)];
+	bool good = true;
+
+	need_p4();
+	need_instructions();
+	for (unsigned int i = 0; i < ARRAY_SIZE(config); i++)
+		fd[i] = MUST(open_raw(config[i], i ? fd[0] : -1));
+	raw_syscall(__NR_ioctl, fd[0], PERF_EVENT_IOC_ENABLE, 0);
+	run_loop(LOOPS);
+	raw_syscall(__NR_ioctl, fd[0], PERF_EVENT_IOC_DISABLE, 0);
+	for (unsigned int i = 0; i < ARRAY_SIZE(config); i++)
+		good &= near("count", perf_count(fd[i]), LOOP_INSNS(LOOPS) / part[i], 60);
+	return good;
 }
 
 /* --------------------------------------------------------------------- RDPMC */
@@ -560,6 +639,9 @@ static const struct test tests[] = {
 	{ "precise_ip and branch stacks answer EOPNOTSUPP", precise_and_branches_are_refused },
 	{ "unknown events are refused", unknown_events_are_refused },
 	{ "groups that cannot fit are refused at open", groups_that_cannot_fit_are_refused },
+	{ "a Pentium 4's events are checked", p4_configs_are_checked },
+	{ "its groups fit its registers", p4_groups_fit_the_registers },
+	{ "its events count together", p4_events_count_together },
 	{ "rdpmc in user space counts exactly", rdpmc_counts_exactly },
 	{ "rdpmc is allowed as its mode says", rdpmc_modes },
 	{ "rdpmc does not show what others counted", others_counts_stay_hidden },
