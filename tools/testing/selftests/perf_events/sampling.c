@@ -10,10 +10,14 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #ifndef TRAP_PERF
 # define TRAP_PERF 6
+#endif
+#ifndef TRAP_PERF_FLAG_ASYNC
+# define TRAP_PERF_FLAG_ASYNC 1
 #endif
 
 static struct ring ring;
@@ -201,8 +205,26 @@ static uint64_t reg(const uint64_t *regs, uint64_t mask, int nr)
 	return regs[__builtin_popcountll(mask & ((1ULL << nr) - 1))];
 }
 
+/* The source of data of which nothing is known: no field of it is. */
+#define NO_DATA_SRC	(PERF_MEM_S(OP, NA) | PERF_MEM_S(LVL, NA) | PERF_MEM_S(SNOOP, NA) |	\
+			 PERF_MEM_S(LOCK, NA) | PERF_MEM_S(TLB, NA) | PERF_MEM_S(LVLNUM, NA))
+
+/* Words in a frame that is there while samples are taken and while they are looked at. */
+#define MARKS		8
+#define STACK_DUMP	2048
+
+/* Does the copy of the stack have the marks where the stack pointer says they are? */
+static bool stack_is_right(const struct sample *s, const volatile uint64_t *marks)
+{
+	uint64_t at = (uintptr_t)marks - reg(s->user_regs, ALL_REGS, REG_SP);
+
+	return s->stack_size == STACK_DUMP && s->stack_got == STACK_DUMP &&
+	       at < STACK_DUMP - MARKS * sizeof(*marks) &&
+	       !memcmp(s->stack + at, (const void *)marks, MARKS * sizeof(*marks));
+}
+
 static const char *first_wrong(const struct sample *s, const char *p, uint64_t id, uint64_t before,
-			       uint64_t count)
+			       uint64_t count, const volatile uint64_t *marks)
 {
 	if (s->identifier != id || s->id != id || s->stream_id != id)
 		return "ids";
@@ -230,11 +252,12 @@ static const char *first_wrong(const struct sample *s, const char *p, uint64_t i
 		return "raw";
 	if (s->user_abi != REGS_ABI_64 || reg(s->user_regs, ALL_REGS, REG_PC) != s->ip)
 		return "regs_user";
-	if (s->stack_size != 256 || s->stack_got != 256 ||
-	    memcmp(s->stack + 128, (void *)(reg(s->user_regs, ALL_REGS, REG_SP) + 128), 0))
+	if (!stack_is_right(s, marks))
 		return "stack_user";
 	if (s->weight || s->transaction)
 		return "weight";
+	if (s->data_src != NO_DATA_SRC)
+		return "data_src";
 	if (s->intr_abi != REGS_ABI_64 || reg(s->intr_regs, ALL_REGS, REG_PC) != s->ip)
 		return "regs_intr";
 	if (!s->cgroup)
@@ -247,6 +270,7 @@ static const char *first_wrong(const struct sample *s, const char *p, uint64_t i
 static void test_fields(const char *name, uint64_t types)
 {
 	struct perf_event_attr attr = fault_attr(1, types);
+	volatile uint64_t marks[MARKS];
 	uint64_t id, before = 0;
 	int fd, n = 0, good = 0;
 	struct perf_event_header *h;
@@ -254,10 +278,13 @@ static void test_fields(const char *name, uint64_t types)
 	struct sample s;
 	char *p;
 
+	for (int i = 0; i < MARKS; i++)
+		marks[i] = 0x3c3c000022220000ULL + i;
+
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
 			   PERF_FORMAT_ID | PERF_FORMAT_LOST;
 	attr.sample_regs_user = attr.sample_regs_intr = ALL_REGS;
-	attr.sample_stack_user = 256;
+	attr.sample_stack_user = STACK_DUMP;
 	pin_to_cpu(0);
 	fd = open_mapped(&attr, 32);
 	ioctl(fd, PERF_EVENT_IOC_ID, &id);
@@ -269,7 +296,8 @@ static void test_fields(const char *name, uint64_t types)
 		if (!sample_parse(&s, h, &attr))
 			wrong = wrong ?: "the length";
 		else
-			wrong = wrong ?: first_wrong(&s, p + n * page, id, before, n + 1);
+			wrong = wrong ?: first_wrong(&s, p + n * page, id, before, n + 1,
+						      marks);
 		before = s.time;
 		good += !wrong;
 		n++;
@@ -277,6 +305,37 @@ static void test_fields(const char *name, uint64_t types)
 	ktap_result(n == 20 && good == 20, "%s: %d samples, %d good%s%s", name, n, good,
 		    wrong ? ", first wrong: " : "", wrong ?: "");
 	close_mapped(fd);
+}
+
+/* The cgroup of a sample is the inode of its directory. */
+static void test_cgroup(void)
+{
+	static const char root[] = "/tmp/sampling-cgroup", dir[] = "/tmp/sampling-cgroup/sampled";
+	struct perf_event_attr attr = fault_attr(1, PERF_SAMPLE_CGROUP);
+	struct perf_event_header *h;
+	struct sample s = {};
+	struct stat st;
+	int fd;
+
+	mkdir(root, 0755);
+	if (mount("none", root, "cgroup2", 0, NULL)) {
+		ktap_skip("cgroup", "no cgroup2");
+		return;
+	}
+	/* The perf_event controller is there once some controller was asked for. */
+	write_line("/tmp/sampling-cgroup/cgroup.subtree_control", "+pids");
+	if (mkdir(dir, 0755) || stat(dir, &st) ||
+	    write_line("/tmp/sampling-cgroup/sampled/cgroup.procs", "0"))
+		ktap_bail_out("%s", dir);
+	fd = open_mapped(&attr, 1);
+	faults(fd, fresh_pages(1), 1);
+	h = ring_find(&ring, PERF_RECORD_SAMPLE);
+	exactly(h && sample_parse(&s, h, &attr) ? s.cgroup : 0, st.st_ino, "cgroup: its inode");
+	close_mapped(fd);
+	write_line("/tmp/sampling-cgroup/cgroup.procs", "0");
+	rmdir(dir);
+	umount(root);
+	rmdir(root);
 }
 
 /* Each field alone: if one took another's place, the length would not tell when all are there. */
@@ -542,7 +601,7 @@ static void test_clock_refresh(void)
 }
 
 /* One fault is one signal, where it happened. */
-static volatile sig_atomic_t traps, good_traps;
+static volatile sig_atomic_t traps, good_traps, trap_flags;
 static char *trap_page;
 
 static void on_trap(int sig, siginfo_t *info, void *context)
@@ -558,6 +617,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	good_traps += info->si_code == TRAP_PERF && perf->addr == trap_page + traps * page &&
 		      perf->data == 0xfeedface12345678UL && perf->type == PERF_TYPE_SOFTWARE &&
 		      perf->flags == 0;
+	trap_flags = perf->flags;
 	traps++;
 }
 
@@ -605,7 +665,8 @@ static void test_sigtrap_blocked(void)
 	close(fd);
 	exactly(traps, 0, "sigtrap: none while it is blocked");
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	exactly(traps, 1, "sigtrap: one afterwards, marked asynchronous");
+	exactly(traps, 1, "sigtrap: one afterwards");
+	exactly(trap_flags, TRAP_PERF_FLAG_ASYNC, "sigtrap: marked asynchronous");
 
 	child = fork();
 	if (!child) {
@@ -974,6 +1035,55 @@ static void test_bpf_link(void)
 	close_mapped(fd);
 }
 
+static uint32_t program_id(int program)
+{
+	struct bpf_prog_info about = {};
+	union bpf_attr attr = {
+		.info = { .bpf_fd = program, .info_len = sizeof(about), .info = (uintptr_t)&about },
+	};
+
+	syscall(__NR_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
+	return about.id;
+}
+
+/* An event is asked for all programs of its tracepoint, which other events may have brought. */
+static void test_bpf_query(void)
+{
+	int id = tracepoint_id("syscalls/sys_enter_getppid"), fd[2], program[2];
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, id);
+	struct {
+		uint32_t	len, nr, id[4];
+	} query = { .len = 4 };
+
+	program[0] = load_program(BPF_PROG_TYPE_TRACEPOINT, 1);
+	program[1] = load_program(BPF_PROG_TYPE_TRACEPOINT, 1);
+	if (id < 0 || program[1] < 0) {
+		ktap_skip("BPF query", "no tracepoint or BPF");
+		return;
+	}
+	for (int i = 0; i < 2; i++)
+		fd[i] = perf_open(&attr, 0, -1, -1, 0);
+	ktap_result(!ioctl(fd[0], PERF_EVENT_IOC_QUERY_BPF, &query) && !query.nr,
+		    "BPF query: no program");
+	for (int i = 0; i < 2; i++) {
+		if (ioctl(fd[i], PERF_EVENT_IOC_SET_BPF, program[i]))
+			ktap_bail_out("SET_BPF");
+	}
+	ktap_result(!ioctl(fd[0], PERF_EVENT_IOC_QUERY_BPF, &query) && query.nr == 2 &&
+		    query.id[0] == program_id(program[0]) && query.id[1] == program_id(program[1]),
+		    "BPF query: two events' programs");
+	query.len = 1;
+	ktap_result(ioctl(fd[0], PERF_EVENT_IOC_QUERY_BPF, &query) && errno == ENOSPC &&
+		    query.nr == 2 && query.id[0] == program_id(program[0]),
+		    "BPF query: room for one of them");
+	close(fd[0]);
+	query.len = 4;
+	ktap_result(!ioctl(fd[1], PERF_EVENT_IOC_QUERY_BPF, &query) && query.nr == 1 &&
+		    query.id[0] == program_id(program[1]), "BPF query: one has been closed");
+	close(fd[1]);
+	close(program[0]), close(program[1]);
+}
+
 /* ------------------------------------------------------------------- inheritance */
 
 /* A child's samples come into the same buffer, under the parent's id. */
@@ -1017,6 +1127,52 @@ static void test_inherited_samples(void)
 	close_mapped(fd);
 }
 
+/* A sample's READ is about the task that was sampled: the last of each add up to the family's. */
+static void test_inherited_read(void)
+{
+	struct perf_event_attr attr = fault_attr(1, PERF_SAMPLE_TID | PERF_SAMPLE_READ);
+	uint64_t id, own = 0, childs = 0, reading[2] = { 0 };
+	unsigned int n = 0, good = 0;
+	struct perf_event_header *h;
+	struct sample s;
+	int fd, status;
+	pid_t child;
+
+	attr.inherit = 1;
+	attr.read_format = PERF_FORMAT_ID;
+	pin_to_cpu(0);
+	fd = perf_open(&attr, 0, 0, -1, 0);
+	if (fd < 0 || !ring_map(&ring, fd, 32))
+		ktap_bail_out("inherited event");
+	ioctl(fd, PERF_EVENT_IOC_ID, &id);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	child = fork();
+	if (!child) {
+		touch_pages(fresh_pages(30), 30);
+		_exit(0);
+	}
+	touch_pages(fresh_pages(20), 20);
+	waitpid(child, &status, 0);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		uint64_t *last;
+
+		n++;
+		if (!sample_parse(&s, h, &attr))
+			continue;
+		last = s.pid == (uint32_t)child ? &childs : &own;
+		good += s.read[0] == *last + 1 && s.read[1] == id;
+		*last = s.read[0];
+	}
+	ktap_result(read(fd, reading, sizeof(reading)) == sizeof(reading) && own >= 20 &&
+		    childs >= 30 && own + childs == reading[0],
+		    "inherited: last READs %llu and %llu, the family's count %llu",
+		    (unsigned long long)own, (unsigned long long)childs,
+		    (unsigned long long)reading[0]);
+	exactly(good, n, "inherited: each READ one more than its task's last, with the id");
+	close_mapped(fd);
+}
+
 int main(void)
 {
 	page = sysconf(_SC_PAGESIZE);
@@ -1028,6 +1184,7 @@ int main(void)
 	test_ioc_period_running();
 	test_fields("plain fields", PLAIN_TYPES);
 	test_fields("all fields", PLAIN_TYPES | OTHER_TYPES);
+	test_cgroup();
 	test_each_field();
 	test_stack();
 	test_group_read();
@@ -1047,6 +1204,8 @@ int main(void)
 	test_filter();
 	test_bpf();
 	test_bpf_link();
+	test_bpf_query();
 	test_inherited_samples();
+	test_inherited_read();
 	return ktap_finish();
 }
