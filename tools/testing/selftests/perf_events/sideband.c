@@ -292,6 +292,83 @@ static void test_read_group_record(void)
 	stop_listening(&ring);
 }
 
+#define TELLERS		4
+#define CHILDREN	200
+
+/* Records in the ring are complete and of the kinds that are written; LOST count for what they say. */
+static bool add_records(uint64_t *records)
+{
+	struct {
+		struct perf_event_header h;
+		uint64_t	id, lost;
+	} *r;
+
+	while ((r = (void *)ring_next(&ring))) {
+		bool sample = r->h.type == PERF_RECORD_SAMPLE && r->h.size == 16;
+		bool other = (r->h.type == PERF_RECORD_READ || r->h.type == PERF_RECORD_LOST) &&
+			     r->h.size == 24;
+
+		if (!sample && !other)
+			return ktap_result(false, "READ from another CPU: type %u of %u bytes",
+					   r->h.type, r->h.size);
+		*records += r->h.type == PERF_RECORD_LOST ? r->lost : 1;
+	}
+	return true;
+}
+
+/* Children exit on another CPU than the one that fills the buffer: nothing gets mixed up. */
+static void test_read_from_elsewhere(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	uint64_t records = 0;
+	int status, fd[TELLERS], sampler;
+	pid_t child;
+
+	if (pin_to_cpu(1)) {
+		ktap_skip("READ from another CPU", "there is none");
+		return;
+	}
+	pin_to_cpu(0);
+	attr.exclude_kernel = 1;
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_TID;
+	sampler = listen_to(&ring, &attr, 0, 0);
+	attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+	attr.inherit = attr.inherit_stat = 1;
+	for (int i = 0; i < TELLERS; i++) {
+		fd[i] = perf_open(&attr, 0, 0, -1, 0);
+		if (fd[i] < 0 || ioctl(fd[i], PERF_EVENT_IOC_SET_OUTPUT, sampler))
+			ktap_bail_out("SET_OUTPUT");
+	}
+	child = fork();
+	if (!child) {
+		pin_to_cpu(1);
+		for (int i = 0; i < CHILDREN; i++) {
+			if (!fork())
+				_exit(0);
+			wait(&status);
+		}
+		_exit(0);
+	}
+	while (waitpid(child, &status, WNOHANG) != child) {
+		char *p = fresh_pages(16);
+
+		touch_pages(p, 16);
+		munmap(p, 16 * page);
+		if (!add_records(&records))
+			return;
+	}
+	/* Losses are told of before the next record. */
+	touch_pages(fresh_pages(1), 1);
+	ioctl(sampler, PERF_EVENT_IOC_DISABLE, 0);
+	if (add_records(&records))
+		exactly(records, perf_count(sampler) + TELLERS * (CHILDREN + 1),
+			"READ from another CPU: records, written or lost");
+	for (int i = 0; i < TELLERS; i++)
+		close(fd[i]);
+	stop_listening(&ring);
+}
+
 /* ----------------------------------------------------------------------- MMAP */
 
 static int own_file(struct stat *st)
@@ -792,6 +869,7 @@ int main(int argc, char **argv)
 	test_exec_order();
 	test_read_record();
 	test_read_group_record();
+	test_read_from_elsewhere();
 	test_mmap();
 	test_mmap_data();
 	test_build_id();
