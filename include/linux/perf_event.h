@@ -430,8 +430,8 @@ struct perf_schedule {
  * A PMU with several like counters implements the next three instead of add, del and
  * transactions, and gets the core's fast context switch:
  * @sched_assign: give every slot of @s from @from on a counter, moving earlier slots if that is
- *	what it takes; may not touch hardware; any CPU the PMU serves, interrupts off. 0, -ENOSPC if
- *	they do not all fit, in which case slots before @from are unchanged.
+ *	what it takes; may not touch hardware; any CPU, interrupts off. 0, -ENOSPC if they do not all
+ *	fit, in which case slots before @from are unchanged, or -EBUSY if nothing would: all are taken.
  * @sched_load: make the counters of this CPU run @s and nothing else. Events that are already
  *	running on their counter go on; others that still run are brought up to date and stopped.
  *	Sets hw_perf_event::idx. A control register that already holds its value is not written.

@@ -31,6 +31,7 @@
  * @s: result
  * @cpu: CPU
  * @exclusive: an exclusive group is in; nothing else may join
+ * @full: all counters are taken
  * @overcommitted: some flexible group was left out
  */
 struct compile {
@@ -38,6 +39,7 @@ struct compile {
 	struct perf_schedule	*s;
 	int			cpu;
 	bool			exclusive;
+	bool			full;
 	bool			overcommitted;
 };
 
@@ -94,18 +96,21 @@ static bool place_group(struct compile *c, struct perf_event *leader)
 {
 	struct perf_schedule *s = c->s;
 	unsigned int from = s->nr;
+	int ret = -ENOSPC;
 
 	if (c->exclusive || (leader->attr.exclusive && from))
 		return false;
-	if (add_members(c, leader) &&
-	    (s->nr == from || !c->pmu->sched_assign(c->pmu, s, from))) {
-		c->exclusive = leader->attr.exclusive;
-		if (s->nr == from && leader->state == PERF_EVENT_STATE_INACTIVE)
-			perf_group_start(leader);	/* software members only */
-		return true;
+	if (add_members(c, leader))
+		ret = s->nr > from ? c->pmu->sched_assign(c->pmu, s, from) : 0;
+	if (ret) {
+		c->full = ret == -EBUSY;
+		truncate(s, from);
+		return false;
 	}
-	truncate(s, from);
-	return false;
+	c->exclusive = leader->attr.exclusive;
+	if (s->nr == from && leader->state == PERF_EVENT_STATE_INACTIVE)
+		perf_group_start(leader);	/* software members only */
+	return true;
 }
 
 static bool may_run_here(const struct compile *c, const struct perf_event *leader)
@@ -179,18 +184,6 @@ static struct perf_event *place_together(struct compile *c, struct perf_event_pm
 	return first;
 }
 
-/*
- * Where one event finds no counter, others like it will not either; not even one that could do
- * with another counter is likely to once as many are placed as the last time.
- */
-static int miss(const struct compile *c, const struct perf_event_pmu_context *epc,
-		const struct perf_event *leader)
-{
-	if (leader->nr_siblings)
-		return 1;
-	return epc->overcommitted && c->s->nr >= epc->sched->nr ? MISSES_MAX : MISSES_MAX / 2;
-}
-
 static void place_flexible(struct compile *c, struct perf_event_pmu_context *epc)
 {
 	struct perf_event *first = first_group(epc);
@@ -203,13 +196,14 @@ static void place_flexible(struct compile *c, struct perf_event_pmu_context *epc
 	for (; leader; leader = next_group(epc, leader)) {
 		if (!may_run_here(c, leader))
 			continue;
-		if ((served && leader->round > epc->round + 1) || misses >= MISSES_MAX) {
+		if ((served && leader->round > epc->round + 1) || misses >= MISSES_MAX || c->full) {
 			c->overcommitted = true;
 			return;
 		}
 		if (!place_group(c, leader)) {
 			c->overcommitted = true;
-			misses += miss(c, epc, leader);
+			/* Where one event finds no counter, others like it will not either. */
+			misses += leader->nr_siblings ? 1 : MISSES_MAX / 2;
 		} else if (!served) {
 			served = true;
 			epc->round = max(epc->round, leader->round);

@@ -770,6 +770,13 @@ static void test_random_constraints(struct kunit *test)
 
 /* --------------------------------------------------------------------- rotation */
 
+/* As the file in sysfs does. */
+static void set_interval(struct fake *f, int ms)
+{
+	f->pmu.hrtimer_interval_ms = ms;
+	per_cpu_ptr(f->pmu.cpu_pmu_context, TEST_CPU)->timer_interval = ms_to_ktime(ms);
+}
+
 /* Groups of 1 to 4 in turns of a millisecond: all the same share. */
 static void test_rotation_is_fair(struct kunit *test)
 {
@@ -778,7 +785,7 @@ static void test_rotation_is_fair(struct kunit *test)
 	struct perf_event *leader[ARRAY_SIZE(sizes)];
 	u64 enabled, running, least = U64_MAX, most = 0, sum = 0;
 
-	per_cpu_ptr(f->pmu.cpu_pmu_context, TEST_CPU)->timer_interval = ms_to_ktime(1);
+	set_interval(f, 1);
 	for (int i = 0; i < ARRAY_SIZE(sizes); i++)
 		leader[i] = open_group(test, sizes[i]);
 	msleep(600);
@@ -804,7 +811,7 @@ static void test_no_turns_without_need(struct kunit *test)
 	unsigned int loads;
 	u64 enabled, running;
 
-	per_cpu_ptr(f->pmu.cpu_pmu_context, TEST_CPU)->timer_interval = ms_to_ktime(1);
+	set_interval(f, 1);
 	for (int i = 0; i < COUNTERS; i++)
 		open_mask(test, ALL, NULL);
 	loads = f->loads;

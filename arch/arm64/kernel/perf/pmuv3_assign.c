@@ -195,7 +195,8 @@ static noinline int place_anew(u64 there, struct perf_sched_slot *slot, unsigned
  * @from: the first that needs one
  * @hint: registers of the CPU they will probably run on; may be NULL
  *
- * Return: 0, or -ENOSPC with the slots before @from as they were.
+ * Return: 0; or, with the slots before @from as they were, -ENOSPC, or -EBUSY if there was no
+ * counter free at all.
  */
 int pmuv3_place(u64 there, struct perf_sched_slot *slot, unsigned int nr, unsigned int from,
 		const struct pmuv3_cpu *hint)
@@ -203,6 +204,7 @@ int pmuv3_place(u64 there, struct perf_sched_slot *slot, unsigned int nr, unsign
 	u64 free = there;
 	unsigned int i;
 	int flags = 0;
+	bool full;
 
 	for (i = 0; i < from; i++) {
 		const struct hw_perf_event *hw = &slot[i].event->hw;
@@ -223,10 +225,11 @@ int pmuv3_place(u64 there, struct perf_sched_slot *slot, unsigned int nr, unsign
 	if (i == nr)
 		return 0;
 
+	full = i == from && !free;
 	for (; i < nr; i++)
 		flags |= slot[i].event->hw.flags;
 	if (!(flags & (PMUV3_EVT_PAIR | PMUV3_EVT_FIXED_ONLY)))
-		return -ENOSPC;
+		return full ? -EBUSY : -ENOSPC;
 	return place_anew(there, slot, nr);
 }
 

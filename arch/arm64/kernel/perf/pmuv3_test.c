@@ -169,7 +169,7 @@ static void cycles_leave_event_counters_to_others(struct kunit *test)
 	slot[0].event->hw.flags = PMUV3_EVT_CYCLES;
 	KUNIT_ASSERT_EQ(test, 0, pmuv3_place(there, slot, 3, 0, NULL));
 	KUNIT_EXPECT_EQ(test, slot[0].idx, ARMV8_PMU_CYCLE_IDX);
-	KUNIT_EXPECT_EQ(test, -ENOSPC, pmuv3_place(there, slot, 4, 3, NULL));
+	KUNIT_EXPECT_EQ(test, -EBUSY, pmuv3_place(there, slot, 4, 3, NULL));
 }
 
 static struct kunit_case cases[] = {
