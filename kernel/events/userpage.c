@@ -10,6 +10,11 @@
  * by index 0. Count and times are the event's and those of its children that are gone, so that one
  * can be scaled by the others.
  *
+ * An NMI may come while the page is written. It moves the offset alone, by one store, and the
+ * sequence count by two; whoever was interrupted looks at the offset again. One of the two may
+ * overwrite the other's step of the sequence count, but no reader runs before both are done, and
+ * then it is even and not what it was.
+ *
  * The index is also 0 while the event is not in its schedule or its context on no CPU: then the
  * counter, if it still runs, counts for somebody else.
  */
@@ -30,21 +35,38 @@ static u32 readable_counter(struct perf_event *event)
 	return event->pmu->event_idx(event);
 }
 
+/*
+ * What is to be added to the counter @index. A counter cannot overflow without its event having
+ * counted something, so the count tells whether an NMI has come in between.
+ */
+static void fill_offset(struct perf_event *event, struct perf_event_mmap_page *page, u32 index)
+{
+	s64 gone = atomic64_read(&event->child_count), base, count;
+
+	do {
+		count = local64_read(&event->count);
+		base = index ? local64_read(&event->hw.prev_count) : 0;
+		WRITE_ONCE(page->offset, count + gone - base);
+	} while (unlikely(local64_read(&event->count) != count));
+}
+
+/* perf_clock() when the context's clock showed @time, which may be the start of what is going on. */
+static u64 moment_of(struct perf_event_context *ctx, u64 time)
+{
+	return READ_ONCE(ctx->active_cpu) < 0 ? perf_clock() : time - ctx->offset;
+}
+
 static void fill_page(struct perf_event *event, struct perf_event_mmap_page *page)
 {
-	u64 enabled, running, now = perf_clock();
+	u64 enabled, running, time = perf_ctx_time(event->ctx);
 	u32 index = readable_counter(event);
-	s64 offset = local64_read(&event->count) + atomic64_read(&event->child_count);
 
-	perf_event_times(event, perf_ctx_time(event->ctx), &enabled, &running);
-	if (index)
-		offset -= local64_read(&event->hw.prev_count);
-
+	perf_event_times(event, time, &enabled, &running);
 	page->index = index;
-	page->offset = offset;
+	fill_offset(event, page, index);
 	page->time_enabled = enabled + atomic64_read(&event->child_total_time_enabled);
 	page->time_running = running + atomic64_read(&event->child_total_time_running);
-	arch_perf_update_userpage(event, page, now);
+	arch_perf_update_userpage(event, page, moment_of(event->ctx, time));
 }
 
 /**
@@ -52,7 +74,8 @@ static void fill_page(struct perf_event *event, struct perf_event_mmap_page *pag
  * @event: the event
  *
  * To be called when the event comes on or goes off its counter, when the counter's base changes,
- * and for a task's event when the task comes or goes.
+ * and for a task's event when the task comes or goes. An overflow changes the base alone, and an
+ * NMI changes nothing else: times do not stop for it, and so it reads no clock.
  *
  * Context: any, NMI included; on the CPU where the event counts, or while it does not count
  */
@@ -70,6 +93,11 @@ void perf_event_update_userpage(struct perf_event *event)
 		return;
 
 	page = rb->ring.page;
+	if (in_nmi()) {
+		fill_offset(event, page, readable_counter(event));
+		WRITE_ONCE(page->lock, page->lock + 2);
+		return;
+	}
 	WRITE_ONCE(page->lock, page->lock + 1);
 	barrier();	/* the reader is on this CPU, or uses what it finds as an estimate */
 	fill_page(event, page);

@@ -21,12 +21,12 @@ static void sample(struct x86_cpu *cpu, struct perf_event *event, struct pt_regs
 {
 	struct perf_sample_data data;
 	u64 period = event->hw.last_period;
+	bool over = x86_period_next(event);
 
-	if (!x86_period_next(event)) {
-		x86_event_program(cpu, event);
-		return;
-	}
 	x86_event_program(cpu, event);
+	x86_event_moved(event);
+	if (!over)
+		return;
 	/* The sample is of the period that has ended. */
 	perf_sample_data_init(&data, 0, period);
 	if (perf_event_overflow(event, &data, regs))
@@ -45,10 +45,12 @@ static void overflowed(struct x86_cpu *cpu, unsigned int idx, struct pt_regs *re
 		return;
 
 	x86_event_update(event);
-	if (event->hw.flags & X86_EVENT_SAMPLING)
+	if (event->hw.flags & X86_EVENT_SAMPLING) {
 		sample(cpu, event, regs);
-	else
+	} else {
 		x86_event_rewind(cpu, event);
+		x86_event_moved(event);
+	}
 }
 
 static int overflows(struct x86_cpu *cpu, u64 counters, struct pt_regs *regs)

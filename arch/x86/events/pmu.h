@@ -353,6 +353,13 @@ static inline u64 x86_event_counter(const struct perf_event *event)
 	return val;
 }
 
+/* What a program has to add to the counter that it reads has changed, or the counter itself. */
+static inline void x86_event_moved(struct perf_event *event)
+{
+	if (unlikely(rcu_access_pointer(event->rb)))
+		perf_event_update_userpage(event);
+}
+
 /* ------------------------------------------------------------------ counter.c */
 
 u64  x86_counter_read(const struct x86_cpu *cpu, unsigned int idx);

@@ -147,6 +147,9 @@ static void unload_one(struct x86_cpu *cpu, unsigned int idx, u64 owner)
 	}
 	cpu->owner[idx] = event->attach_state & PERF_ATTACH_TASK ? owner : 0;
 	WRITE_ONCE(cpu->event[idx], NULL);
+	/* One that goes with its task, or to another counter, is told later. */
+	if (event->state != PERF_EVENT_STATE_ACTIVE)
+		x86_event_moved(event);
 }
 
 /**
@@ -368,6 +371,8 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 	for (todo = fresh; todo; todo &= todo - 1)
 		load_event(cpu, &s->slot[__ffs64(todo)], hide);
 	x86_commit_on(cpu);
+	for (todo = fresh; todo; todo &= todo - 1)
+		x86_event_moved(s->slot[__ffs64(todo)].event);
 }
 
 /* ----------------------------------------------------------------- single events */
@@ -389,8 +394,10 @@ void x86_event_start(struct perf_event *event, int flags)
 	event->hw.state = 0;
 	if (!is_loaded(cpu, event))
 		return;
-	if (flags & PERF_EF_RELOAD && event->hw.flags & X86_EVENT_SAMPLING)
+	if (flags & PERF_EF_RELOAD && event->hw.flags & X86_EVENT_SAMPLING) {
 		x86_event_program(cpu, event);
+		x86_event_moved(event);
+	}
 	this_cpu_or(x86_cpu.armed, BIT_ULL(event->hw.idx));
 	x86_counter_on(cpu, event);
 	x86_commit_on(cpu);
@@ -421,12 +428,21 @@ void x86_event_stop(struct perf_event *event, int flags)
 	}
 }
 
+/* Is there something for the overflow handler to do? The event is up to date. */
+static bool ran_out(const struct perf_event *event)
+{
+	if (event->hw.flags & X86_EVENT_SAMPLING)
+		return local64_read(&event->hw.period_left) <= 0;
+	return !x86_at_rest(local64_read(&event->hw.prev_count));
+}
+
 /**
  * x86_event_read - pmu::read
  * @event: loaded on this CPU
  *
- * A sampling event's period must not run out between the two halves of an update: the handler is
- * kept away, and called again if there was something for it to do.
+ * The handler is kept away from the two halves of an update: between them a sampling event's period
+ * must not run out, nor a user page be told of a count without its counter. It is called again, or
+ * what it would have done is done here, if there was something for it to do.
  */
 void x86_event_read(struct perf_event *event)
 {
@@ -435,16 +451,21 @@ void x86_event_read(struct perf_event *event)
 
 	if (!is_loaded(cpu, event))
 		return;
-	if (in_nmi() || !(cpu->sampling & cpu->armed & bit)) {
+	if (in_nmi() || !(cpu->armed & bit)) {
 		x86_event_update(event);
 		return;
 	}
 
 	this_cpu_and(x86_cpu.armed, ~bit);
 	x86_event_update(event);
-	if (local64_read(&event->hw.period_left) <= 0) {
-		event->hw.flags |= X86_EVENT_MISSED;
-		x86_event_program(cpu, event);
+	if (ran_out(event)) {
+		if (cpu->sampling & bit) {
+			event->hw.flags |= X86_EVENT_MISSED;
+			x86_event_program(cpu, event);
+		} else {
+			x86_event_rewind(cpu, event);
+		}
+		x86_event_moved(event);
 	}
 	this_cpu_or(x86_cpu.armed, bit);
 }

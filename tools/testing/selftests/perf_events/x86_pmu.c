@@ -326,6 +326,130 @@ static bool rdpmc_counts_exactly(void)
 	       near("read()", told, after, 2000);
 }
 
+/* Instructions between reading by oneself and the system call, or back. */
+#define READ_SLACK	150
+
+/* What the program reads by itself is what read() says, in whichever order. */
+static bool reads_agree(const volatile struct perf_event_mmap_page *page, int fd, const char *when)
+{
+	uint64_t before, told, after;
+
+	read_self(page, &before);
+	told = perf_count(fd);
+	read_self(page, &after);
+	return between(when, told - before, 0, READ_SLACK) &
+	       between(when, after - told, 0, READ_SLACK);
+}
+
+/* As many samples as there are periods: the kernel is not to slow down. */
+static void allow_many_samples(void)
+{
+	MUST(sysctl_set("perf_cpu_time_max_percent", 25));
+	MUST(sysctl_set("perf_event_max_sample_rate", 100000000));
+	MUST(sysctl_set("perf_cpu_time_max_percent", 0));
+}
+
+/* Each overflow starts the counter from another value; the program goes on as if there were none. */
+static bool rdpmc_follows_overflows(void)
+{
+	static const uint64_t periods[] = { 997, 2003, 10007, 1ull << 40 };
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct perf_event_mmap_page *page;
+	uint64_t before, after;
+	bool good = true;
+	int fd;
+
+	need_instructions();
+	allow_many_samples();
+	attr.disabled = 0;
+	for (unsigned int p = 0; p < ARRAY_SIZE(periods); p++) {
+		attr.sample_period = periods[p];
+		fd = open_self(&attr, -1);
+		page = map_event(fd);
+		for (unsigned int i = 0; good && i < 2000; i++) {
+			unsigned long rounds = 50 + i * 7 % 1500;
+
+			read_self(page, &before);
+			run_loop(rounds);
+			read_self(page, &after);
+			good &= near("loop", after - before, LOOP_INSNS(rounds), READ_SLACK);
+			good &= reads_agree(page, fd, "a sampling event");
+		}
+		munmap(page, 4096);
+		close(fd);
+	}
+	return good;
+}
+
+/*
+ * Where writes set fewer bits than a counter has, one that only counts overflows within seconds: a
+ * CPU's, because a task's is wound back at each switch so that it does not tell of others.
+ */
+static bool rdpmc_follows_a_wrap(void)
+{
+	const unsigned long rounds = 500000;
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct perf_event_mmap_page *page;
+	uint64_t before, after;
+	bool good = true;
+	int64_t left;
+	int fd;
+
+	need_instructions();
+	MUST(pin_to_cpu(0));
+	attr.disabled = 0;
+	fd = MUST(perf_open(&attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC));
+	page = map_event(fd);
+	left = -(int64_t)(rdpmc(page->index - 1) << (64 - page->pmc_width)) >> (64 - page->pmc_width);
+	if (left > 1ll << 32)
+		skip_case("its counters overflow after days");
+	read_self(page, &before);
+	for (left += 4 * LOOP_INSNS(rounds); good && left > 0; left -= LOOP_INSNS(rounds)) {
+		run_loop(rounds);
+		read_self(page, &after);
+		good = near("loop", after - before, LOOP_INSNS(rounds), READ_SLACK);
+		good &= reads_agree(page, fd, "a counting event");
+		read_self(page, &before);
+	}
+	return good;
+}
+
+/* The page says which counter, or that there is none, as soon as that changes. */
+static bool rdpmc_follows_schedules(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	unsigned int turns = 0, waits = 0;
+	struct perf_event_mmap_page *page;
+	uint64_t seen;
+	bool good;
+	int fd;
+
+	need_instructions();
+	fd = open_self(&attr, -1);
+	page = map_event(fd);
+	good = same("index while it is off", page->index, 0);
+	enable(fd);
+	good &= same("index while it is on", !page->index, 0);
+	run_loop(LOOPS);
+	good &= reads_agree(page, fd, "enabled");
+	disable(fd);
+	good &= same("index when it is off again", page->index, 0);
+	read_self(page, &seen);
+	good &= same("disabled", seen, perf_count(fd));
+	enable(fd);
+	/* With these it takes turns, on one counter and another. */
+	attr.disabled = 0;
+	for (unsigned int i = 0; i < 20; i++)
+		open_self(&attr, -1);
+	for (unsigned int i = 0; good && i < 400; i++) {
+		run_loop(LOOPS / 20);
+		waits += !page->index;
+		turns += !!page->index;
+		good &= reads_agree(page, fd, "taking turns");
+	}
+	return good & between("turns", turns, 20, 400) & between("waits", waits, 20, 400);
+}
+
 static sigjmp_buf at_fault;
 
 static void on_fault(int sig)
@@ -643,6 +767,9 @@ static const struct test tests[] = {
 	{ "its groups fit its registers", p4_groups_fit_the_registers },
 	{ "its events count together", p4_events_count_together },
 	{ "rdpmc in user space counts exactly", rdpmc_counts_exactly },
+	{ "rdpmc follows overflows", rdpmc_follows_overflows },
+	{ "rdpmc follows a wrap", rdpmc_follows_a_wrap },
+	{ "rdpmc follows schedules", rdpmc_follows_schedules },
 	{ "rdpmc is allowed as its mode says", rdpmc_modes },
 	{ "rdpmc does not show what others counted", others_counts_stay_hidden },
 	{ "counting costs no register write on a switch", counting_costs_no_writes },
