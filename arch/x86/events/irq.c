@@ -41,8 +41,10 @@ static void overflowed(struct x86_cpu *cpu, unsigned int idx, struct pt_regs *re
 		x86_counter_write(cpu, idx, x86_rest_value(cpu->core));
 		return;
 	}
-	if (!(cpu->armed & BIT_ULL(idx)))
+	if (!(cpu->armed & BIT_ULL(idx))) {
+		this_cpu_or(x86_cpu.missed, BIT_ULL(idx));
 		return;
+	}
 
 	x86_event_update(event);
 	if (event->hw.flags & X86_EVENT_SAMPLING) {

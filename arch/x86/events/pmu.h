@@ -294,6 +294,7 @@ static inline unsigned int x86_nr_fixed(const struct x86_core *core)
  * @on: counters that are to run
  * @global: GLOBAL_CTRL as written last; parts without it: unused
  * @armed: counters whose event the overflow handler may touch
+ * @missed: counters of which the handler has found an overflow while they were not armed
  * @loaded: counters with an event
  * @sampling: of these, those that interrupt for samples
  * @host_only: of these, not to run in a guest
@@ -317,6 +318,7 @@ struct x86_cpu {
 	u64				on;
 	u64				global;
 	u64				armed;
+	u64				missed;
 	u64				loaded;
 	u64				sampling;
 	u64				host_only;

@@ -436,13 +436,37 @@ static bool ran_out(const struct perf_event *event)
 	return !x86_at_rest(local64_read(&event->hw.prev_count));
 }
 
+/*
+ * Does the overflow handler's work, or lets it: a sampling event whose period has run out is set to
+ * overflow at once. That must not be before the event is armed again, so the counter stands still.
+ */
+static noinline void catch_up(struct x86_cpu *cpu, struct perf_event *event, u64 bit)
+{
+	x86_counters_off(cpu, bit);
+	this_cpu_and(x86_cpu.missed, ~bit);
+	x86_event_update(event);
+	if (!(event->hw.flags & X86_EVENT_SAMPLING)) {
+		x86_event_rewind(cpu, event);
+	} else {
+		if (ran_out(event)) {
+			event->hw.flags |= X86_EVENT_MISSED;
+			cpu->nmi_grace = jiffies + HZ;
+		}
+		x86_event_program(cpu, event);
+	}
+	x86_event_moved(event);
+	this_cpu_or(x86_cpu.armed, bit);
+	x86_counter_on(cpu, event);
+	x86_commit_on(cpu);
+}
+
 /**
  * x86_event_read - pmu::read
  * @event: loaded on this CPU
  *
  * The handler is kept away from the two halves of an update: between them a sampling event's period
- * must not run out, nor a user page be told of a count without its counter. It is called again, or
- * what it would have done is done here, if there was something for it to do.
+ * must not run out, nor a user page be told of a count without its counter. If it came meanwhile, or
+ * would have had to, its work is done afterwards.
  */
 void x86_event_read(struct perf_event *event)
 {
@@ -458,14 +482,13 @@ void x86_event_read(struct perf_event *event)
 
 	this_cpu_and(x86_cpu.armed, ~bit);
 	x86_event_update(event);
-	if (ran_out(event)) {
-		if (cpu->sampling & bit) {
-			event->hw.flags |= X86_EVENT_MISSED;
-			x86_event_program(cpu, event);
-		} else {
-			x86_event_rewind(cpu, event);
-		}
-		x86_event_moved(event);
+	if (unlikely(ran_out(event))) {
+		catch_up(cpu, event, bit);
+		return;
 	}
 	this_cpu_or(x86_cpu.armed, bit);
+	if (unlikely(READ_ONCE(cpu->missed) & bit)) {
+		this_cpu_and(x86_cpu.armed, ~bit);
+		catch_up(cpu, event, bit);
+	}
 }

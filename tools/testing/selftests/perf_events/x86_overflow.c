@@ -187,6 +187,25 @@ static bool members_of_a_group_sample(void)
 	return all_add_up(3);
 }
 
+/* A period that ends just while the kernel brings the count up to date is not forgotten. */
+static bool reads_keep_periods(void)
+{
+	struct source *s = &source[0];
+
+	need_instructions();
+	allow_many_samples();
+	source_open(s, hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "k"), 2003, -1);
+	enable(s->ring.fd);
+	for (int i = 0; i < 3000; i++) {
+		perf_count(s->ring.fd);
+		for (int j = 0; j < 100; j++)
+			short_syscall();
+		source_drain(s);
+	}
+	disable(s->ring.fd);
+	return source_adds_up(s, "samples");
+}
+
 /* More than there are counters: a period goes on where the turn before left it. */
 static bool turns_keep_periods(void)
 {
@@ -440,6 +459,7 @@ static const struct test tests[] = {
 	{ "a fixed period gives its samples, in the loop", periods_give_their_samples },
 	{ "events beside each other", events_sample_beside_each_other },
 	{ "members of a group", members_of_a_group_sample },
+	{ "reads keep periods", reads_keep_periods },
 	{ "turns on too few counters keep periods", turns_keep_periods },
 	{ "switches between tasks keep periods", switches_keep_periods },
 	{ "counting in turns with sampling", counting_leaves_sampling_alone },
