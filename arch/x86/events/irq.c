@@ -114,7 +114,9 @@ static void ack_status(const struct x86_cpu *cpu, u64 status)
  * @regs: interrupted registers
  *
  * All counters stand still from before the status is read, so one reading has every overflow. One
- * that came after the interrupt has had its own swallowed: its cause is among those found here.
+ * that came after the interrupt has had its own swallowed: its cause is among those found here. If
+ * it is delivered nevertheless, and masks the local APIC's entry, there is no cause left, but the
+ * entry must be opened all the same.
  *
  * Return: how many causes were found.
  */
@@ -133,9 +135,9 @@ int x86_irq_status(struct pt_regs *regs)
 	if (status) {
 		ack_status(cpu, status);
 		n = handle_status(cpu, status, regs);
-		if (x86_hw.ack_lvt)
-			apic_write(APIC_LVTPC, APIC_DM_NMI);
 	}
+	if (x86_hw.ack_lvt)
+		apic_write(APIC_LVTPC, APIC_DM_NMI);
 	cpu->halted = false;
 	cpu->global = cpu->on;
 	wrmsrl(x86_hw.global_ctrl, cpu->on);
