@@ -185,7 +185,8 @@ static const struct table_case tables[] = {
 	{ &core_model, GENERAL(2) },
 	{ &core2_model, ARCH(2, 3) },
 	{ &nehalem_model, ARCH(4, 3) }, { &westmere_model, ARCH(4, 3) },
-	{ &sandybridge_model, ARCH(4, 3) }, { &ivybridge_model, ARCH(4, 3) },
+	{ &sandybridge_model, ARCH(4, 3) }, { &sandybridge_ep_model, ARCH(4, 3) },
+	{ &ivybridge_model, ARCH(4, 3) }, { &ivybridge_ep_model, ARCH(4, 3) },
 	{ &haswell_model, ARCH(4, 3) }, { &broadwell_model, ARCH(4, 3) },
 	{ &skylake_model, ARCH(4, 3) }, { &icelake_model, ARCH(8, 4) },
 	{ &goldencove_model, ARCH(8, 4) }, { &redwoodcove_model, ARCH(8, 4) },
@@ -597,6 +598,32 @@ static void events_are_on_their_counters(struct kunit *test)
 	}
 }
 
+/* SDM 3B: bits 30:23 are reserved on clients; event files JKT, IVT: on servers all are set together. */
+static void remote_memory_is_the_servers(struct kunit *test)
+{
+	static const struct {
+		const struct x86_model *client, *server;
+	} line[] = {
+		{ &sandybridge_model, &sandybridge_ep_model },
+		{ &ivybridge_model, &ivybridge_ep_model },
+	};
+	static const u32 miss = X86_CACHE(LL, LOAD, MISS), remote = X86_CACHE(NODE, LOAD, MISS);
+	unsigned int i;
+	u64 extra;
+
+	for (i = 0; i < ARRAY_SIZE(line); i++) {
+		KUNIT_EXPECT_EQ(test, line[i].client->extra->valid, 0x3f807f8fffULL);
+		KUNIT_EXPECT_EQ(test, line[i].server->extra->valid, 0x3fffff8fffULL);
+		KUNIT_EXPECT_EQ(test, x86_cache_select(line[i].client, miss, &extra), 0x01b7ULL);
+		KUNIT_EXPECT_EQ(test, extra, 0x3f80400001ULL);
+		KUNIT_EXPECT_EQ(test, x86_cache_select(line[i].client, remote, &extra), 0ULL);
+		KUNIT_EXPECT_EQ(test, x86_cache_select(line[i].server, miss, &extra), 0x01b7ULL);
+		KUNIT_EXPECT_EQ(test, extra, 0x3fffc00001ULL);
+		KUNIT_EXPECT_EQ(test, x86_cache_select(line[i].server, remote, &extra), 0x01b7ULL);
+		KUNIT_EXPECT_EQ(test, extra, 0x3fff800001ULL);
+	}
+}
+
 static void broadwell_misses_go_to_its_memory(struct kunit *test)
 {
 	static const u32 which[] = { X86_CACHE(LL, LOAD, MISS), X86_CACHE(NODE, LOAD, ACCESS) };
@@ -675,6 +702,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE(p4_schedules_share_no_escr),
 	KUNIT_CASE(events_are_on_their_counters),
 	KUNIT_CASE(goldmont_counts_walks_at_retirement),
+	KUNIT_CASE(remote_memory_is_the_servers),
 	KUNIT_CASE(broadwell_misses_go_to_its_memory),
 #endif
 #ifdef CONFIG_CPU_SUP_AMD

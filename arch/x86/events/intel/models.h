@@ -33,7 +33,8 @@
 extern const struct x86_model p4_model, p6_model;
 extern const struct x86_model x86_model_arch_v1, x86_model_arch_v2, x86_model_arch_v5;
 extern const struct x86_model core_model, core2_model, nehalem_model, westmere_model;
-extern const struct x86_model sandybridge_model, ivybridge_model, haswell_model, broadwell_model;
+extern const struct x86_model sandybridge_model, sandybridge_ep_model, ivybridge_model;
+extern const struct x86_model ivybridge_ep_model, haswell_model, broadwell_model;
 extern const struct x86_model skylake_model, icelake_model, goldencove_model, redwoodcove_model;
 extern const struct x86_model lioncove_model;
 extern const struct x86_model bonnell_model, silvermont_model, knl_model, goldmont_model;

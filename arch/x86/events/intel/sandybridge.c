@@ -29,22 +29,36 @@ static const u64 ivybridge_generic[] = {
 #define ANY_SNOOP	GENMASK_ULL(37, 31)
 #define FROM_LOCAL	BIT_ULL(22)
 #define BDW_FROM_LOCAL	BIT_ULL(26)
-#define FROM_REMOTE	GENMASK_ULL(30, 27)
+/* All of these or none; a client part has no other node, and not the bits. */
+#define SNB_FROM_REMOTE	GENMASK_ULL(30, 23)
+#define HSW_FROM_REMOTE	GENMASK_ULL(30, 27)
 
-#define OFFCORE(_what, _who, _local)							\
+#define OFFCORE(_what, _who, _memory)							\
 	CACHE(LL, _what, ACCESS, 0x01b7, (_who) | ANYWHERE),				\
-	CACHE(LL, _what, MISS, 0x01b7, (_who) | (_local) | FROM_REMOTE | ANY_SNOOP),	\
-	CACHE(NODE, _what, ACCESS, 0x01b7, (_who) | (_local) | FROM_REMOTE | ANY_SNOOP), \
-	CACHE(NODE, _what, MISS, 0x01b7, (_who) | FROM_REMOTE | ANY_SNOOP)
+	CACHE(LL, _what, MISS, 0x01b7, (_who) | (_memory) | ANY_SNOOP),			\
+	CACHE(NODE, _what, ACCESS, 0x01b7, (_who) | (_memory) | ANY_SNOOP)
 
-#define CACHES_COMMON(_local)							\
+/* @_memory: that of all nodes */
+#define RESPONSES(_memory)							\
+	OFFCORE(LOAD, DEMAND_READ, _memory),					\
+	OFFCORE(STORE, DEMAND_WRITE, _memory),					\
+	OFFCORE(PREFETCH, PREFETCHES, _memory)
+
+/* What comes from other nodes. */
+#define REMOTE_RESPONSES(_remote)						\
+	CACHE(NODE, LOAD, MISS, 0x01b7, DEMAND_READ | (_remote) | ANY_SNOOP),	\
+	CACHE(NODE, STORE, MISS, 0x01b7, DEMAND_WRITE | (_remote) | ANY_SNOOP),	\
+	CACHE(NODE, PREFETCH, MISS, 0x01b7, PREFETCHES | (_remote) | ANY_SNOOP)
+
+#define CLIENT_RESPONSES	RESPONSES(FROM_LOCAL)
+#define SERVER_RESPONSES	RESPONSES(FROM_LOCAL | SNB_FROM_REMOTE),	\
+				REMOTE_RESPONSES(SNB_FROM_REMOTE)
+
+#define CACHES_COMMON								\
 	CACHE(L1D, LOAD, ACCESS, 0x81d0),	/* MEM_UOPS_RETIRED.ALL_LOADS */	\
 	CACHE(L1D, LOAD, MISS, 0x0151),		/* L1D.REPLACEMENT */		\
 	CACHE(L1D, STORE, ACCESS, 0x82d0),	/* MEM_UOPS_RETIRED.ALL_STORES */	\
 	CACHE(L1I, LOAD, MISS, 0x0280),		/* ICACHE.MISSES */		\
-	OFFCORE(LOAD, DEMAND_READ, _local),					\
-	OFFCORE(STORE, DEMAND_WRITE, _local),					\
-	OFFCORE(PREFETCH, PREFETCHES, _local),					\
 	CACHE(DTLB, LOAD, ACCESS, 0x81d0),					\
 	CACHE(DTLB, STORE, ACCESS, 0x82d0),					\
 	CACHE(DTLB, STORE, MISS, 0x0149),	/* DTLB_STORE_MISSES, a walk */	\
@@ -52,24 +66,46 @@ static const u64 ivybridge_generic[] = {
 	CACHE(BPU, LOAD, ACCESS, 0x00c4),					\
 	CACHE(BPU, LOAD, MISS, 0x00c5)
 
+#define SANDYBRIDGE_CACHES							\
+	CACHES_COMMON,								\
+	CACHE(L1D, STORE, MISS, 0x0851),	/* L1D.ALL_M_REPLACEMENT */	\
+	CACHE(L1D, PREFETCH, MISS, 0x024e),	/* HW_PRE_REQ.DL1_MISS */	\
+	CACHE(DTLB, LOAD, MISS, 0x0108),	/* DTLB_LOAD_MISSES, a walk */	\
+	CACHE(ITLB, LOAD, ACCESS, 0x1085)	/* ITLB_MISSES.STLB_HIT */
+
 static const struct x86_cache_event sandybridge_cache[] = {
-	CACHES_COMMON(FROM_LOCAL),
-	CACHE(L1D, STORE, MISS, 0x0851),	/* L1D.ALL_M_REPLACEMENT */
-	CACHE(L1D, PREFETCH, MISS, 0x024e),	/* HW_PRE_REQ.DL1_MISS */
-	CACHE(DTLB, LOAD, MISS, 0x0108),	/* DTLB_LOAD_MISSES, a walk */
-	CACHE(ITLB, LOAD, ACCESS, 0x1085),	/* ITLB_MISSES.STLB_HIT */
+	SANDYBRIDGE_CACHES,
+	CLIENT_RESPONSES,
 	{ }
 };
 
+static const struct x86_cache_event sandybridge_ep_cache[] = {
+	SANDYBRIDGE_CACHES,
+	SERVER_RESPONSES,
+	{ }
+};
+
+#define IVYBRIDGE_CACHES							\
+	CACHES_COMMON,								\
+	CACHE(DTLB, LOAD, MISS, 0x8108),	/* DTLB_LOAD_MISSES.DEMAND_LD, a walk */ \
+	CACHE(ITLB, LOAD, ACCESS, 0x1085)
+
 static const struct x86_cache_event ivybridge_cache[] = {
-	CACHES_COMMON(FROM_LOCAL),
-	CACHE(DTLB, LOAD, MISS, 0x8108),	/* DTLB_LOAD_MISSES.DEMAND_LD, a walk */
-	CACHE(ITLB, LOAD, ACCESS, 0x1085),
+	IVYBRIDGE_CACHES,
+	CLIENT_RESPONSES,
+	{ }
+};
+
+static const struct x86_cache_event ivybridge_ep_cache[] = {
+	IVYBRIDGE_CACHES,
+	SERVER_RESPONSES,
 	{ }
 };
 
 #define HASWELL_CACHES(_local)							\
-	CACHES_COMMON(_local),							\
+	CACHES_COMMON,								\
+	RESPONSES((_local) | HSW_FROM_REMOTE),					\
+	REMOTE_RESPONSES(HSW_FROM_REMOTE),					\
 	CACHE(DTLB, LOAD, MISS, 0x0108),					\
 	CACHE(ITLB, LOAD, ACCESS, 0x6085)	/* ITLB_MISSES.STLB_HIT */
 
@@ -127,7 +163,14 @@ static const struct x86_rule broadwell_rules[] = {
 
 #define RESPONSE_BITS	0x3fffff8fffULL
 
+/* Clients. */
 static const struct x86_extra sandybridge_extra[] = {
+	EXTRA_OFFCORE(0x01b7, 0x01bb, RESPONSE_BITS & ~SNB_FROM_REMOTE),
+	EXTRA_LDLAT(0x01cd),
+	{ }
+};
+
+static const struct x86_extra server_extra[] = {
 	EXTRA_OFFCORE(0x01b7, 0x01bb, RESPONSE_BITS),
 	EXTRA_LDLAT(0x01cd),
 	{ }
@@ -136,26 +179,40 @@ static const struct x86_extra sandybridge_extra[] = {
 /* MEM_UOPS_RETIRED, MEM_LOAD_UOPS_RETIRED and the two kinds of its last-level detail. */
 static const u8 leaky_memory_events[] = { 0xd0, 0xd1, 0xd2, 0xd3, 0 };
 
+#define SANDYBRIDGE(_cache, _extra)						\
+	.name		= "sandybridge",					\
+	.manual		= "SDM 3B; event files SNB, JKT",			\
+	.generic	= sandybridge_generic,					\
+	.cache		= (_cache),						\
+	.rules		= sandybridge_rules,					\
+	.extra		= (_extra),						\
+	.leaky		= leaky_memory_events,					\
+	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_LDLAT
+
 const struct x86_model sandybridge_model = {
-	.name		= "sandybridge",
-	.manual		= "SDM 3B; event files SNB, JKT",
-	.generic	= sandybridge_generic,
-	.cache		= sandybridge_cache,
-	.rules		= sandybridge_rules,
-	.extra		= sandybridge_extra,
-	.leaky		= leaky_memory_events,
-	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_LDLAT,
+	SANDYBRIDGE(sandybridge_cache, sandybridge_extra),
 };
 
+const struct x86_model sandybridge_ep_model = {
+	SANDYBRIDGE(sandybridge_ep_cache, server_extra),
+};
+
+#define IVYBRIDGE(_cache, _extra)						\
+	.name		= "ivybridge",						\
+	.manual		= "SDM 3B; event files IVB, IVT",			\
+	.generic	= ivybridge_generic,					\
+	.cache		= (_cache),						\
+	.rules		= ivybridge_rules,					\
+	.extra		= (_extra),						\
+	.leaky		= leaky_memory_events,					\
+	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_LDLAT
+
 const struct x86_model ivybridge_model = {
-	.name		= "ivybridge",
-	.manual		= "SDM 3B; event files IVB, IVT",
-	.generic	= ivybridge_generic,
-	.cache		= ivybridge_cache,
-	.rules		= ivybridge_rules,
-	.extra		= sandybridge_extra,
-	.leaky		= leaky_memory_events,
-	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_LDLAT,
+	IVYBRIDGE(ivybridge_cache, sandybridge_extra),
+};
+
+const struct x86_model ivybridge_ep_model = {
+	IVYBRIDGE(ivybridge_ep_cache, server_extra),
 };
 
 const struct x86_model haswell_model = {
@@ -163,7 +220,7 @@ const struct x86_model haswell_model = {
 	.manual		= "SDM 3B; event files HSW, HSX",
 	.cache		= haswell_cache,
 	.rules		= haswell_rules,
-	.extra		= sandybridge_extra,
+	.extra		= server_extra,
 	.leaky		= leaky_memory_events,
 	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_TSX |
 			  X86_MODEL_LDLAT,
@@ -174,7 +231,7 @@ const struct x86_model broadwell_model = {
 	.manual		= "SDM 3B; event files BDW, BDX; erratum BDM11",
 	.cache		= broadwell_cache,
 	.rules		= broadwell_rules,
-	.extra		= sandybridge_extra,
+	.extra		= server_extra,
 	.min_period	= 128,
 	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_TSX |
 			  X86_MODEL_LDLAT,
