@@ -336,7 +336,8 @@ static void clear_all(struct x86_cpu *cpu)
  */
 void x86_cpu_quiesce(struct x86_cpu *cpu)
 {
-	cpu->on = cpu->armed = cpu->stale = 0;
+	cpu->on = cpu->armed = cpu->missed = cpu->stale = 0;
+	memset(cpu->extra, 0xff, sizeof(cpu->extra));
 	if (x86_hw.global_ctrl)
 		wrmsrl(x86_hw.global_ctrl, 0);
 	cpu->global = 0;
@@ -346,8 +347,40 @@ void x86_cpu_quiesce(struct x86_cpu *cpu)
 }
 
 /**
- * x86_cpu_rewrite - the registers have lost their values: write them anew
- * @cpu: this CPU; its events are up to date, but for what was lost
+ * x86_cpu_rest - all counters stand still, their events up to date
+ * @cpu: this CPU
+ */
+void x86_cpu_rest(struct x86_cpu *cpu)
+{
+	unsigned long loaded = cpu->loaded;
+	unsigned int idx;
+
+	x86_counters_off(cpu, ~0ULL);
+	for_each_set_bit(idx, &loaded, X86_PMC_IDX_MAX) {
+		struct perf_event *event = cpu->event[idx];
+
+		x86_event_update(event);
+		if (cpu->sampling & BIT_ULL(idx) && local64_read(&event->hw.period_left) <= 0)
+			event->hw.flags |= X86_EVENT_MISSED;
+	}
+}
+
+static void restart(struct x86_cpu *cpu, struct perf_event *event, bool armed)
+{
+	if (event->hw.flags & X86_EVENT_SAMPLING)
+		x86_event_program(cpu, event);
+	else
+		x86_event_rewind(cpu, event);
+	x86_event_moved(event);
+	if (!armed)
+		return;
+	this_cpu_or(x86_cpu.armed, BIT_ULL(event->hw.idx));
+	x86_counter_on(cpu, event);
+}
+
+/**
+ * x86_cpu_rewrite - the registers have lost their values: write them anew and go on
+ * @cpu: this CPU, after x86_cpu_rest()
  */
 void x86_cpu_rewrite(struct x86_cpu *cpu)
 {
@@ -356,17 +389,15 @@ void x86_cpu_rewrite(struct x86_cpu *cpu)
 	unsigned int idx;
 
 	x86_cpu_quiesce(cpu);
-	for_each_set_bit(idx, &loaded, X86_PMC_IDX_MAX)
-		x86_select(cpu, cpu->event[idx], idx);
-	x86_select_flush(cpu);
 	for_each_set_bit(idx, &loaded, X86_PMC_IDX_MAX) {
-		if (cpu->sampling & BIT_ULL(idx))
-			x86_event_program(cpu, cpu->event[idx]);
-		else
-			x86_event_rewind(cpu, cpu->event[idx]);
-		if (armed & BIT_ULL(idx))
-			x86_counter_on(cpu, cpu->event[idx]);
+		struct perf_event *event = cpu->event[idx];
+
+		if (event->hw.extra_reg.reg)
+			x86_extra_load(cpu, event, event->hw.extra_reg.alloc);
+		x86_select(cpu, event, idx);
 	}
-	this_cpu_or(x86_cpu.armed, armed);
+	x86_select_flush(cpu);
+	for_each_set_bit(idx, &loaded, X86_PMC_IDX_MAX)
+		restart(cpu, cpu->event[idx], armed & BIT_ULL(idx));
 	x86_commit_on(cpu);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests of what needs no hardware: the solver against brute force, and the tables against what
- * every table must be.
+ * every table must be. And one of what happens to the hardware when a machine sleeps, which the
+ * emulated one cannot.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -680,7 +681,112 @@ static void zen_cannot_add_up_flops(struct kunit *test)
 }
 #endif
 
+/* -------------------------------------------------------------------- sleep */
+
+#define SLEEP_ROUNDS	1000000
+#define SLEEP_PERIOD	50021
+
+struct sleep_case {
+	struct perf_event	*counting, *sampling;
+	u64			counted;
+	unsigned int		samples, samples_after;
+	int			ret;
+};
+
+static void sleep_sample(struct perf_event *event, struct perf_sample_data *data,
+			 struct pt_regs *regs)
+{
+	struct sleep_case *c = event->overflow_handler_context;
+
+	c->samples++;
+}
+
+/* Two instructions a round. */
+static noinline void sleep_work(void)
+{
+	unsigned long n = SLEEP_ROUNDS;
+
+	asm volatile("1: dec %0; jnz 1b" : "+r" (n) : : "cc", "memory");
+}
+
+/* As if the machine had been off. */
+static void lose_registers(const struct x86_core *core)
+{
+	unsigned int i;
+
+	if (x86_hw.global_ctrl)
+		wrmsrl(x86_hw.global_ctrl, 0);
+	for (i = 0; i < x86_nr_general(core); i++) {
+		wrmsrl(x86_hw.select + i * x86_hw.step, 0);
+		wrmsrl(x86_hw.counter_write + i * x86_hw.step, 0);
+	}
+	if (!(core->counters & X86_FIXED_MASK))
+		return;
+	wrmsrl(MSR_ARCH_PERFMON_FIXED_CTR_CTRL, 0);
+	for (i = 0; i < x86_nr_fixed(core); i++)
+		wrmsrl(MSR_ARCH_PERFMON_FIXED_CTR0 + i, 0);
+}
+
+static void sleep_here(void *info)
+{
+	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+	struct sleep_case *c = info;
+	u64 before, after;
+
+	c->ret = perf_event_read_local(c->counting, &before, NULL, NULL);
+	sleep_work();
+	x86_cpu_rest(cpu);
+	lose_registers(cpu->core);
+	sleep_work();
+	x86_cpu_rewrite(cpu);
+	c->samples_after = c->samples;
+	sleep_work();
+	c->samples_after = c->samples - c->samples_after;
+	c->ret = c->ret ?: perf_event_read_local(c->counting, &after, NULL, NULL);
+	c->counted = after - before;
+}
+
+/* The kernel's instructions on CPU 0, on whichever counters. */
+static struct perf_event *sleep_event(struct sleep_case *c, u64 period)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_HARDWARE,
+		.config		= PERF_COUNT_HW_INSTRUCTIONS,
+		.size		= sizeof(attr),
+		.exclude_user	= 1,
+		.pinned		= 1,
+		.sample_period	= period,
+	};
+
+	return perf_event_create_kernel_counter(&attr, 0, NULL, period ? sleep_sample : NULL, c);
+}
+
+static void sleep_leaves_counts_and_periods(struct kunit *test)
+{
+	struct sleep_case *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	const unsigned int insns = 2 * SLEEP_ROUNDS;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	if (!x86_nr_cores)
+		kunit_skip(test, "no PMU");
+	c->counting = sleep_event(c, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, c->counting);
+	c->sampling = sleep_event(c, SLEEP_PERIOD);
+	if (!IS_ERR(c->sampling)) {
+		KUNIT_EXPECT_EQ(test, smp_call_function_single(0, sleep_here, c, 1), 0);
+		perf_event_release_kernel(c->sampling);
+	}
+	perf_event_release_kernel(c->counting);
+	KUNIT_ASSERT_EQ(test, c->ret, 0);
+	/* What the overflow handlers and the two ends take counts, too; a sleep's work does not. */
+	KUNIT_EXPECT_GE(test, c->counted, 2ULL * insns);
+	KUNIT_EXPECT_LT(test, c->counted, 2ULL * insns + insns / 10);
+	KUNIT_EXPECT_GE(test, c->samples_after, insns / SLEEP_PERIOD);
+	KUNIT_EXPECT_LE(test, c->samples_after, insns / SLEEP_PERIOD + 4);
+}
+
 static struct kunit_case x86_pmu_cases[] = {
+	KUNIT_CASE(sleep_leaves_counts_and_periods),
 	KUNIT_CASE_SLOW(solver_agrees_with_brute_force),
 	KUNIT_CASE(solver_moves_events_along_a_chain),
 	KUNIT_CASE(solver_leaves_everything_on_failure),

@@ -377,6 +377,7 @@ bool x86_period_next(struct perf_event *event);
 void x86_event_program(struct x86_cpu *cpu, struct perf_event *event);
 void x86_event_rewind(struct x86_cpu *cpu, struct perf_event *event);
 void x86_cpu_quiesce(struct x86_cpu *cpu);
+void x86_cpu_rest(struct x86_cpu *cpu);
 void x86_cpu_rewrite(struct x86_cpu *cpu);
 
 /* Value from which a counter runs that is not sampling: half its range from overflow. */
@@ -398,6 +399,7 @@ void x86_event_start(struct perf_event *event, int flags);
 void x86_event_stop(struct perf_event *event, int flags);
 void x86_event_read(struct perf_event *event);
 
+void x86_extra_load(struct x86_cpu *cpu, struct perf_event *event, bool alternate);
 u64  x86_extra_select(const struct x86_core *core, u64 config, unsigned int id);
 int  x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from);
 void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s);

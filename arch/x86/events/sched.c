@@ -227,8 +227,13 @@ static void write_extra(const struct x86_extra *x, u64 val)
 	wrmsrl(x->msr, val);
 }
 
-/* The event's extra register, and the selection that goes with it. */
-static void load_extra(struct x86_cpu *cpu, struct perf_event *event, bool alternate)
+/**
+ * x86_extra_load - set the extra register of an event, and the selection that goes with it
+ * @cpu: this CPU
+ * @event: the event, which needs one
+ * @alternate: the other one of a pair
+ */
+void x86_extra_load(struct x86_cpu *cpu, struct perf_event *event, bool alternate)
 {
 	struct hw_perf_event_extra *reg = &event->hw.extra_reg;
 	const struct x86_extra *x;
@@ -256,7 +261,7 @@ static void load_select(struct x86_cpu *cpu, const struct perf_sched_slot *slot)
 	event->hw.idx = idx;
 	event->hw.event_base_rdpmc = x86_rdpmc_index(cpu, idx);
 	if (event->hw.extra_reg.reg)
-		load_extra(cpu, event, slot->idx & X86_SLOT_ALTERNATE);
+		x86_extra_load(cpu, event, slot->idx & X86_SLOT_ALTERNATE);
 	x86_select(cpu, event, idx);
 }
 

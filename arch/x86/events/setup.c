@@ -9,9 +9,7 @@
 
 #include <linux/cpu.h>
 #include <linux/init.h>
-#include <linux/notifier.h>
 #include <linux/perf_event.h>
-#include <linux/suspend.h>
 #include <asm/apic.h>
 #include <asm/cpu.h>
 #include <asm/nmi.h>
@@ -83,7 +81,6 @@ static int pmu_cpu_starting(unsigned int nr)
 	cpumask_set_cpu(nr, &cpu->core->cpus);
 	cpu->first = x86_hw.netburst && second_thread(nr) ? 2 : 0;
 	cpu->virt_clear = x86_hw.guest_bits ? AMD64_EVENTSEL_HOSTONLY : 0;
-	memset(cpu->extra, 0xff, sizeof(cpu->extra));
 	x86_cpu_quiesce(cpu);
 	intel_smi_cpu_starting();
 	return 0;
@@ -100,40 +97,6 @@ static int pmu_cpu_dying(unsigned int nr)
 			cpumask_clear_cpu(nr, &cpu->core->cpus);
 	}
 	return 0;
-}
-
-static void update_all(void *unused)
-{
-	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
-
-	for (u64 todo = cpu->loaded; todo; todo &= todo - 1)
-		x86_event_update(cpu->event[__ffs64(todo)]);
-}
-
-static void rewrite_all(void *unused)
-{
-	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
-
-	if (!cpu->core)
-		return;
-	memset(cpu->extra, 0xff, sizeof(cpu->extra));
-	x86_cpu_rewrite(cpu);
-}
-
-/* Sleep takes the registers of the CPU that sleeps last; the others go through hotplug. */
-static int pmu_sleep(struct notifier_block *nb, unsigned long action, void *unused)
-{
-	switch (action) {
-	case PM_SUSPEND_PREPARE:
-	case PM_HIBERNATION_PREPARE:
-		on_each_cpu(update_all, NULL, 1);
-		break;
-	case PM_POST_SUSPEND:
-	case PM_POST_HIBERNATION:
-		on_each_cpu(rewrite_all, NULL, 1);
-		break;
-	}
-	return NOTIFY_OK;
 }
 
 /* ------------------------------------------------------------------ the PMU */
@@ -259,7 +222,6 @@ static int __init init_hw_perf_events(void)
 	x86_pmu.handle_irq = x86_hw.global_status ? x86_irq_status : x86_irq_scan;
 	perf_events_lapic_init();
 	register_nmi_handler(NMI_LOCAL, x86_pmi, 0, "PMI");
-	pm_notifier(pmu_sleep, 0);
 	ret = cpuhp_setup_state(CPUHP_AP_PERF_X86_STARTING, "perf/x86:starting",
 				pmu_cpu_starting, pmu_cpu_dying);
 	return ret ?: register_all();
