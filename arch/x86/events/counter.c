@@ -249,6 +249,9 @@ void x86_event_update(struct perf_event *event)
  * x86_period_next - has the period run out?
  * @event: a sampling event, up to date
  *
+ * If the next one is over, too, it is made up for at once, but no more: where counters run on during
+ * the overflow handler, periods that are shorter than that would never end.
+ *
  * Return: true if it has; then the next period has begun, shortened by what was counted of it.
  */
 bool x86_period_next(struct perf_event *event)
@@ -260,8 +263,10 @@ bool x86_period_next(struct perf_event *event)
 	if (left > 0)
 		return false;
 	left += period;
-	if (left <= 0)
+	if (left <= -period)
 		left = period;
+	if (left <= 0)
+		hw->flags |= X86_EVENT_MISSED;
 	local64_set(&hw->period_left, left);
 	hw->last_period = period;
 	return true;
