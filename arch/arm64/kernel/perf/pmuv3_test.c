@@ -92,6 +92,15 @@ static struct perf_sched_slot *make_slots(struct kunit *test)
 	return slot;
 }
 
+static u64 taken(const struct perf_sched_slot *slot, unsigned int nr)
+{
+	u64 counters = 0;
+
+	while (nr--)
+		counters |= pmuv3_counters(&slot[nr].event->hw, slot[nr].idx);
+	return counters;
+}
+
 /* One event after the other, as the core builds a schedule. */
 static void finds_a_placement_whenever_there_is_one(struct kunit *test)
 {
@@ -113,7 +122,8 @@ static void finds_a_placement_whenever_there_is_one(struct kunit *test)
 			slot[nr].idx = -1;
 			err = pmuv3_place(there, slot, nr + 1, nr, NULL);
 			if (err) {
-				KUNIT_ASSERT_EQ(test, err, -ENOSPC);
+				KUNIT_ASSERT_TRUE(test, err == -ENOSPC ||
+						  (err == -EBUSY && taken(slot, nr) == there));
 				KUNIT_ASSERT_FALSE(test, exists(slot, nr + 1, there));
 				KUNIT_ASSERT_EQ(test, 0, memcmp(before, slot, nr * sizeof(*slot)));
 				break;
