@@ -390,6 +390,7 @@ static bool rdpmc_follows_a_wrap(void)
 	const unsigned long rounds = 500000;
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 	struct perf_event_mmap_page *page;
+	unsigned int visits = 0;
 	uint64_t before, after;
 	bool good = true;
 	int64_t left;
@@ -407,7 +408,10 @@ static bool rdpmc_follows_a_wrap(void)
 	for (left += 4 * LOOP_INSNS(rounds); good && left > 0; left -= LOOP_INSNS(rounds)) {
 		run_loop(rounds);
 		read_self(page, &after);
-		good = near("loop", after - before, LOOP_INSNS(rounds), READ_SLACK);
+		/* Some other program may have had the CPU for a moment, and is counted, too. */
+		visits += after - before > LOOP_INSNS(rounds) + READ_SLACK;
+		good = between("loop", after - before, LOOP_INSNS(rounds) - READ_SLACK,
+			       LOOP_INSNS(rounds) + (visits < 5 ? 100000 : READ_SLACK));
 		good &= reads_agree(page, fd, "a counting event");
 		read_self(page, &before);
 	}
