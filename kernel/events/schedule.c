@@ -470,6 +470,7 @@ bool perf_sched_turn_over(struct perf_cpu_pmu_context *cpc, struct perf_event_pm
  */
 void perf_sched_next_turn(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
 {
+	lockdep_assert_held(&epc->ctx->lock);
 	/* One that has not been compiled since a change may name events that have gone. */
 	if (sched_is_valid(cpc, epc)) {
 		for (int i = 0; i < epc->sched->nr; i++)

@@ -257,6 +257,7 @@ void perf_unthrottle_in(struct perf_event_context *ctx)
 {
 	struct perf_event *event;
 
+	lockdep_assert_held(&ctx->lock);
 	WRITE_ONCE(ctx->throttled, false);
 	list_for_each_entry(event, &ctx->freq_list, freq_entry) {
 		if (event->hw.interrupts != PERF_THROTTLED)

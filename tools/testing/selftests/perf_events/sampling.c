@@ -1086,6 +1086,21 @@ static void test_bpf_query(void)
 
 /* ------------------------------------------------------------------- inheritance */
 
+/* Enabled, with its buffer and for one CPU, as inherited events that have one must be. */
+static int open_inherited(struct perf_event_attr *attr, uint64_t *id)
+{
+	int fd;
+
+	attr->inherit = 1;
+	pin_to_cpu(0);
+	fd = perf_open(attr, 0, 0, -1, 0);
+	if (fd < 0 || !ring_map(&ring, fd, 32))
+		ktap_bail_out("inherited event");
+	ioctl(fd, PERF_EVENT_IOC_ID, id);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	return fd;
+}
+
 /* A child's samples come into the same buffer, under the parent's id. */
 static void test_inherited_samples(void)
 {
@@ -1099,14 +1114,7 @@ static void test_inherited_samples(void)
 	int fd, status;
 	pid_t child;
 
-	/* Shared buffers of inherited events are for one CPU each. */
-	attr.inherit = 1;
-	pin_to_cpu(0);
-	fd = perf_open(&attr, 0, 0, -1, 0);
-	if (fd < 0 || !ring_map(&ring, fd, 32))
-		ktap_bail_out("inherited event");
-	ioctl(fd, PERF_EVENT_IOC_ID, &id);
-	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	fd = open_inherited(&attr, &id);
 	child = fork();
 	if (!child) {
 		touch_pages(p, 30);
@@ -1138,14 +1146,8 @@ static void test_inherited_read(void)
 	int fd, status;
 	pid_t child;
 
-	attr.inherit = 1;
 	attr.read_format = PERF_FORMAT_ID;
-	pin_to_cpu(0);
-	fd = perf_open(&attr, 0, 0, -1, 0);
-	if (fd < 0 || !ring_map(&ring, fd, 32))
-		ktap_bail_out("inherited event");
-	ioctl(fd, PERF_EVENT_IOC_ID, &id);
-	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	fd = open_inherited(&attr, &id);
 	child = fork();
 	if (!child) {
 		touch_pages(fresh_pages(30), 30);
