@@ -217,7 +217,8 @@ static bool leader_rules(void)
 	spin_ms(2);
 	disable(leader);
 	t = read_timed(sibling);
-	good &= between("counted", t.value, 2000000, 1000000000);
+	/* Of the 2 ms another task may have had a part. */
+	good &= between("counted", t.value, 1000000, 1000000000);
 	good &= same("running", t.running, t.enabled);
 	spin_ms(2);
 	return good & same("stands still", read_timed(sibling).value, t.value);
