@@ -178,10 +178,26 @@ int x86_irq_scan(struct pt_regs *regs)
 	return handled(cpu, overflows(cpu, over, regs));
 }
 
+/*
+ * Nobody counts, but the last event may have sent this when it went: then the local APIC's entry is
+ * masked, and would remain so for the events to come.
+ */
+static int handle_leftover(void)
+{
+	if (!x86_hw.ack_lvt)
+		return stray(this_cpu_ptr(&x86_cpu));
+	if (!(apic_read(APIC_LVTPC) & APIC_LVT_MASKED))
+		return NMI_DONE;
+	apic_write(APIC_LVTPC, APIC_DM_NMI);
+	return NMI_HANDLED;
+}
+
 /**
  * x86_pmi - the NMI handler
  * @cmd: unused
  * @regs: interrupted registers
+ *
+ * Return: how many causes were found; NMI_DONE if this was not ours.
  */
 int x86_pmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -189,7 +205,7 @@ int x86_pmi(unsigned int cmd, struct pt_regs *regs)
 	int ret;
 
 	if (!atomic_read(&x86_irq_users))
-		return NMI_DONE;
+		return handle_leftover();
 
 	start = sched_clock();
 	ret = x86_pmu.handle_irq(regs);

@@ -6,6 +6,8 @@
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
+#include <asm/apic.h>
+#include <asm/nmi.h>
 #include <asm/perf_event_p4.h>
 
 #include "pmu.h"
@@ -785,7 +787,37 @@ static void sleep_leaves_counts_and_periods(struct kunit *test)
 	KUNIT_EXPECT_LE(test, c->samples_after, insns / SLEEP_PERIOD + 4);
 }
 
+/*
+ * The interrupt of an event that has just gone may find that nobody counts any more. If it then left
+ * the local APIC's entry masked, no later event would ever interrupt on that CPU. One that did not
+ * come through the entry is somebody else's.
+ */
+static void last_events_interrupt_opens_the_entry(struct kunit *test)
+{
+	unsigned long flags;
+	int late, foreign;
+	u32 entry;
+
+	if (!x86_nr_cores || !x86_hw.ack_lvt)
+		kunit_skip(test, "the entry is never masked");
+	if (atomic_read(&x86_irq_users))
+		kunit_skip(test, "somebody counts");
+
+	local_irq_save(flags);
+	apic_write(APIC_LVTPC, APIC_DM_NMI | APIC_LVT_MASKED);
+	late = x86_pmi(NMI_LOCAL, NULL);
+	entry = apic_read(APIC_LVTPC);
+	apic_write(APIC_LVTPC, APIC_DM_NMI);
+	foreign = x86_pmi(NMI_LOCAL, NULL);
+	local_irq_restore(flags);
+
+	KUNIT_EXPECT_EQ(test, late, NMI_HANDLED);
+	KUNIT_EXPECT_EQ(test, entry, APIC_DM_NMI);
+	KUNIT_EXPECT_EQ(test, foreign, NMI_DONE);
+}
+
 static struct kunit_case x86_pmu_cases[] = {
+	KUNIT_CASE(last_events_interrupt_opens_the_entry),
 	KUNIT_CASE(sleep_leaves_counts_and_periods),
 	KUNIT_CASE_SLOW(solver_agrees_with_brute_force),
 	KUNIT_CASE(solver_moves_events_along_a_chain),
