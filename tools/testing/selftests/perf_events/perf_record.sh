@@ -4,7 +4,7 @@
 # is read with perf report and perf script.
 . /tests/lib.sh
 
-# --- where the time goes
+# --- where the time goes. On a fast machine there are a few hundred samples; shares of them scatter by 2 %.
 
 event="cpu-clock:u -F 1000"
 unwound="$event"
@@ -12,7 +12,7 @@ if have_cycles; then
 	# On arm64 perf asks for registers, to unwind, that the clock does not have.
 	unwound="cycles:u -F 1000"
 
-	record -g -e cycles:u $hot rounds 60000 && shares_are 60
+	record -g -e cycles:u $hot rounds 120000 && shares_are 90
 	result $? "-g -e cycles:u: shares of the functions"
 
 	report -F overhead,period,sample -s comm,dso
@@ -23,7 +23,7 @@ if have_cycles; then
 	perf report --stdio --children -g caller -i $data 2>/dev/null >$out
 	within "main with what it calls" "$(awk '$NF == "main" && $3 == "hot" { print int($1 * 10); exit }' $out)" 950 1000 &&
 		within "outer with what it calls" \
-			"$(awk '$NF == "outer" && $3 == "hot" { print int($1 * 10); exit }' $out)" 690 810
+			"$(awk '$NF == "outer" && $3 == "hot" { print int($1 * 10); exit }' $out)" 660 840
 	result $? "report --children"
 
 	record -a -e cycles -c 500009 sh -c "taskset 1 $hot rounds 30000; taskset 2 $hot rounds 30000" &&
@@ -40,10 +40,10 @@ else
 fi
 
 # The clock takes the place of a cycle counter where there is none.
-record -F 1000 -e cpu-clock:u $hot rounds 100000 && shares_are 60 && within "samples a second" "$(rate)" 150 1100
+record -F 1000 -e cpu-clock:u $hot rounds 200000 && shares_are 90 && within "samples a second" "$(rate)" 150 1100
 result $? "-F 1000 -e cpu-clock:u"
 
-record -F 1000 -e task-clock:u $hot rounds 100000 && shares_are 60 && within "samples a second" "$(rate)" 150 1100
+record -F 1000 -e task-clock:u $hot rounds 200000 && shares_are 90 && within "samples a second" "$(rate)" 150 1100
 result $? "-F 1000 -e task-clock:u"
 
 # --- whom
