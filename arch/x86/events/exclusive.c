@@ -6,6 +6,7 @@
 #include <linux/mutex.h>
 
 #include "exclusive.h"
+#include "pmu.h"
 
 static DEFINE_MUTEX(branch_users_lock);
 static unsigned int branch_users[x86_lbr_exclusive_max];	/* branch_users_lock */
@@ -13,6 +14,8 @@ static unsigned int branch_users[x86_lbr_exclusive_max];	/* branch_users_lock */
 /**
  * x86_add_exclusive - one more user of a facility
  * @what: enum x86_branch_facility
+ *
+ * Full buffers interrupt as counters do: the overflow handler is there for them, too.
  *
  * Return: 0, or -EBUSY while another facility has users.
  */
@@ -25,6 +28,7 @@ int x86_add_exclusive(unsigned int what)
 		if (i != what && branch_users[i])
 			return -EBUSY;
 	branch_users[what]++;
+	atomic_inc(&x86_irq_users);
 	return 0;
 }
 
@@ -36,4 +40,5 @@ void x86_del_exclusive(unsigned int what)
 {
 	guard(mutex)(&branch_users_lock);
 	branch_users[what]--;
+	atomic_dec(&x86_irq_users);
 }

@@ -179,17 +179,16 @@ int x86_irq_scan(struct pt_regs *regs)
 }
 
 /*
- * Nobody counts, but the last event may have sent this when it went: then the local APIC's entry is
- * masked, and would remain so for the events to come.
+ * Nobody counts, but the last event may have sent this when it went. Where the local APIC masks its
+ * entry it has done so then, and it would remain so for the events to come.
  */
 static int handle_leftover(void)
 {
-	if (!x86_hw.ack_lvt)
-		return stray(this_cpu_ptr(&x86_cpu));
-	if (!(apic_read(APIC_LVTPC) & APIC_LVT_MASKED))
-		return NMI_DONE;
-	apic_write(APIC_LVTPC, APIC_DM_NMI);
-	return NMI_HANDLED;
+	if (x86_hw.ack_lvt && apic_read(APIC_LVTPC) & APIC_LVT_MASKED) {
+		apic_write(APIC_LVTPC, APIC_DM_NMI);
+		return NMI_HANDLED;
+	}
+	return stray(this_cpu_ptr(&x86_cpu));
 }
 
 /**

@@ -10,6 +10,7 @@
 #include <asm/nmi.h>
 #include <asm/perf_event_p4.h>
 
+#include "exclusive.h"
 #include "pmu.h"
 #include "solver.h"
 #include "amd/models.h"
@@ -794,8 +795,8 @@ static void sleep_leaves_counts_and_periods(struct kunit *test)
  */
 static void last_events_interrupt_opens_the_entry(struct kunit *test)
 {
-	unsigned long flags;
-	int late, foreign;
+	unsigned long grace, flags;
+	int late, foreign, in_grace;
 	u32 entry;
 
 	if (!x86_nr_cores || !x86_hw.ack_lvt)
@@ -808,16 +809,37 @@ static void last_events_interrupt_opens_the_entry(struct kunit *test)
 	late = x86_pmi(NMI_LOCAL, NULL);
 	entry = apic_read(APIC_LVTPC);
 	apic_write(APIC_LVTPC, APIC_DM_NMI);
+	grace = this_cpu_read(x86_cpu.nmi_grace);
+	this_cpu_write(x86_cpu.nmi_grace, jiffies);
 	foreign = x86_pmi(NMI_LOCAL, NULL);
+	this_cpu_write(x86_cpu.nmi_grace, jiffies + HZ);
+	in_grace = x86_pmi(NMI_LOCAL, NULL);
+	this_cpu_write(x86_cpu.nmi_grace, grace);
 	local_irq_restore(flags);
 
 	KUNIT_EXPECT_EQ(test, late, NMI_HANDLED);
 	KUNIT_EXPECT_EQ(test, entry, APIC_DM_NMI);
 	KUNIT_EXPECT_EQ(test, foreign, NMI_DONE);
+	/* Where the entry stays open, a stopped counter may still have one on the way. */
+	KUNIT_EXPECT_EQ(test, in_grace, x86_hw.late_nmi ? NMI_HANDLED : NMI_DONE);
+}
+
+/* A trace's full buffer interrupts, whether there is an event on a counter or not. */
+static void recorded_branches_have_their_interrupts(struct kunit *test)
+{
+	int users = atomic_read(&x86_irq_users);
+
+	KUNIT_ASSERT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_pt), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&x86_irq_users), users + 1);
+	KUNIT_EXPECT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_bts), -EBUSY);
+	KUNIT_EXPECT_EQ(test, atomic_read(&x86_irq_users), users + 1);
+	x86_del_exclusive(x86_lbr_exclusive_pt);
+	KUNIT_EXPECT_EQ(test, atomic_read(&x86_irq_users), users);
 }
 
 static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE(last_events_interrupt_opens_the_entry),
+	KUNIT_CASE(recorded_branches_have_their_interrupts),
 	KUNIT_CASE(sleep_leaves_counts_and_periods),
 	KUNIT_CASE_SLOW(solver_agrees_with_brute_force),
 	KUNIT_CASE(solver_moves_events_along_a_chain),
