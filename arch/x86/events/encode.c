@@ -236,7 +236,7 @@ static int set_extra(const struct x86_core *core, struct perf_event *event, u64 
 	if (value & ~x->valid)
 		return perf_refuse(-EINVAL, "config1: bits %#llx do not exist in the event's register",
 				   value & ~x->valid);
-	if (core->model->flags & X86_MODEL_HT_EXTRA && sched_smt_active())
+	if (core->model->flags & X86_MODEL_HT_EXTRA && !event->parent && sched_smt_active())
 		return perf_refuse(-EOPNOTSUPP,
 				   "config: the event's register is shared by both threads of a core");
 	reg->reg = x->msr;
@@ -245,11 +245,13 @@ static int set_extra(const struct x86_core *core, struct perf_event *event, u64 
 	return 0;
 }
 
-static int check_leak(const struct x86_core *core, u64 config)
+/* As with all that an inherited event's parent was granted, it is not asked again. */
+static int check_leak(const struct x86_core *core, const struct perf_event *event)
 {
+	u64 config = event->hw.config;
 	const u8 *leaky = core->model->leaky;
 
-	if (!leaky || !sched_smt_active())
+	if (!leaky || event->parent || !sched_smt_active())
 		return 0;
 	for (; *leaky; leaky++)
 		if ((config & X86_SELECT_CODE) == *leaky)
@@ -303,9 +305,9 @@ static int encode(struct x86_core *core, struct perf_event *event)
 		return ret;
 	if (core->model->flags & X86_MODEL_NETBURST)
 		return p4_encode(core, event, &extra) ?: set_extra(core, event, extra);
-	if (event->hw.config & ARCH_PERFMON_EVENTSEL_ANY && perf_allow_cpu())
+	if (event->hw.config & ARCH_PERFMON_EVENTSEL_ANY && !event->parent && perf_allow_cpu())
 		return perf_refuse(-EACCES, "config: the other thread is counted, too, which needs CAP_PERFMON");
-	ret = check_leak(core, event->hw.config) ?: set_extra(core, event, extra);
+	ret = check_leak(core, event) ?: set_extra(core, event, extra);
 	if (ret)
 		return ret;
 	event->hw.counters = x86_rule_counters(core, event->hw.config);

@@ -394,7 +394,8 @@ int p4_encode(const struct x86_core *core, struct perf_event *event, u64 *extra)
 	int ret;
 
 	ret = check_config(config);
-	if (!ret)
+	/* An inherited event's parent was granted it. */
+	if (!ret && !event->parent)
 		ret = check_threads(find_event(config), attr);
 	if (ret)
 		return ret;

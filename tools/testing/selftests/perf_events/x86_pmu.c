@@ -13,6 +13,7 @@
 #include <setjmp.h>
 
 #define PMU_DIR		"/sys/bus/event_source/devices/cpu"
+#define NOBODY_ID	65534
 #define LOOPS		1000000
 
 static void need_pmu(void)
@@ -761,6 +762,40 @@ static bool sampling_costs_few_writes(void)
 	return between("writes", n, 0, 8 * SWITCHES + SWITCHES / 10);
 }
 
+/* Cycles of both threads of a core, which takes rights that the children of whoever asked may not have. */
+#define CYCLES_OF_ANY_THREAD	(0x3c | 1 << 21)
+
+static bool children_are_not_asked_again(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_RAW, CYCLES_OF_ANY_THREAD);
+	pid_t child, grandchild;
+	bool good;
+	int fd;
+
+	if (access(PMU_DIR "/format/any", F_OK))
+		skip_case("events of any thread are not there");
+	attr.exclude_kernel = 1;
+	attr.inherit = 1;
+	attr.sample_period = 1000000000;
+	fd = open_self(&attr, -1);
+	child = fork_child();
+	if (!child) {
+		if (setgid(NOBODY_ID) || setuid(NOBODY_ID))
+			fail_case("setuid");
+		if (!refused("an event of its own", perf_open(&attr, 0, -1, -1, 0), EACCES, "config"))
+			_exit(1);
+		grandchild = fork();
+		if (!grandchild)
+			_exit(0);
+		if (grandchild < 0)
+			fail_case("fork");
+		_exit(!child_was_good(grandchild));
+	}
+	good = child_was_good(child);
+	close(fd);
+	return good;
+}
+
 static const struct test tests[] = {
 	{ "the format is what tools parse", format_is_what_tools_parse },
 	{ "each event in sysfs opens as it is described", events_open },
@@ -770,6 +805,7 @@ static const struct test tests[] = {
 	{ "a Pentium 4's events are checked", p4_configs_are_checked },
 	{ "its groups fit its registers", p4_groups_fit_the_registers },
 	{ "its events count together", p4_events_count_together },
+	{ "what was granted is not asked of children", children_are_not_asked_again },
 	{ "rdpmc in user space counts exactly", rdpmc_counts_exactly },
 	{ "rdpmc follows overflows", rdpmc_follows_overflows },
 	{ "rdpmc follows a wrap", rdpmc_follows_a_wrap },
