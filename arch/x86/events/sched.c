@@ -494,6 +494,10 @@ void x86_event_read(struct perf_event *event)
 	this_cpu_or(x86_cpu.armed, bit);
 	if (unlikely(READ_ONCE(cpu->missed) & bit)) {
 		this_cpu_and(x86_cpu.armed, ~bit);
-		catch_up(cpu, event, bit);
+		/* Another counter's interrupt may have seen to it already, and stopped it. */
+		if (event->hw.state & PERF_HES_STOPPED)
+			this_cpu_and(x86_cpu.missed, ~bit);
+		else
+			catch_up(cpu, event, bit);
 	}
 }
