@@ -318,8 +318,9 @@ static int pmu_try_event(struct pmu *pmu, struct perf_event *event)
 			return 0;
 		if (event->destroy)
 			event->destroy(event);
-		event->destroy = NULL;
 	}
+	/* A driver that failed may have set it, but has undone what it did. */
+	event->destroy = NULL;
 	event->pmu = NULL;
 	module_put(pmu->module);
 	return ret;

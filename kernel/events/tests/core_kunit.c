@@ -359,6 +359,7 @@ static void test_group_order_random(struct kunit *test)
  * @pmu: the PMU; attr.config is the mask of counters for an event
  * @loaded: schedule that the test CPU runs now
  * @loads: how often one was loaded
+ * @destroyed: how often an event was
  * @event: the test's events
  * @nr: how many
  */
@@ -366,6 +367,7 @@ struct fake {
 	struct pmu		pmu;
 	struct perf_schedule	loaded;
 	unsigned int		loads;
+	unsigned int		destroyed;
 	struct perf_event	*event[MAX_EVENTS];
 	unsigned int		nr;
 };
@@ -375,9 +377,22 @@ static struct fake *to_fake(struct pmu *pmu)
 	return container_of(pmu, struct fake, pmu);
 }
 
+/* In config1: the PMU refuses the event, but has set destroy before. */
+#define FAKE_REFUSES	1
+
+static void fake_destroy(struct perf_event *event)
+{
+	to_fake(event->pmu)->destroyed++;
+}
+
 static int fake_init(struct perf_event *event)
 {
-	return event->attr.type == event->pmu->type ? 0 : -ENOENT;
+	if (event->attr.type != event->pmu->type)
+		return -ENOENT;
+	if (event->attr.config1 != FAKE_REFUSES)
+		return 0;
+	event->destroy = fake_destroy;
+	return -EINVAL;
 }
 
 static int fake_add(struct perf_event *event, int flags)
@@ -891,7 +906,21 @@ static void test_read_in_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, perf_event_read_file(second, user, 8), 0);
 }
 
+/* A driver that refuses an event has undone what it did, even if it had named its destructor. */
+static void test_refused_is_not_destroyed(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct perf_event_attr attr = fake_attr(f, ALL);
+	struct perf_event *event;
+
+	attr.config1 = FAKE_REFUSES;
+	event = perf_event_create_kernel_counter(&attr, TEST_CPU, NULL, NULL, NULL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(event), -EINVAL);
+	KUNIT_EXPECT_EQ(test, f->destroyed, 0);
+}
+
 static struct kunit_case core_cases[] = {
+	KUNIT_CASE(test_refused_is_not_destroyed),
 	KUNIT_CASE(test_attr_rules),
 	KUNIT_CASE(test_attr_size),
 	KUNIT_CASE(test_times_follow_state),
