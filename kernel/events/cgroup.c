@@ -14,6 +14,7 @@
 #include <linux/smp.h>
 
 #include "engine.h"
+#include "output.h"
 
 DEFINE_STATIC_KEY_FALSE(perf_cgroup_key);
 
@@ -97,10 +98,10 @@ static void drop_side_groups(struct perf_event_context *ctx)
 	}
 }
 
-/* Deactivates and unlocks the contexts without @mark. Those on the CPU are locked. */
-static void leave_unmarked(struct concerned *c, u64 mark)
+/* Deactivates the contexts without @mark. All that are on the CPU are locked; returns those that were. */
+static struct perf_event_context *leave_unmarked(struct concerned *c, u64 mark)
 {
-	struct perf_event_context *ctx, *next;
+	struct perf_event_context *ctx, *next, *left = NULL;
 
 	for (ctx = this_cpu_ptr(&perf_cpu_context)->cgrp_ctx; ctx; ctx = next) {
 		next = ctx->cgrp_next;
@@ -111,7 +112,36 @@ static void leave_unmarked(struct concerned *c, u64 mark)
 		if (!list_empty(&ctx->switched))
 			perf_switched_out(ctx);
 		perf_ctx_clock_stop(ctx);
+		ctx->cgrp_next = left;
+		left = ctx;
+	}
+	return left;
+}
+
+/* Their counts have come with the loads, and nobody has read them before. Pages name no counter now. */
+static void unlock_left(struct perf_event_context *left)
+{
+	struct perf_event_context *ctx, *next;
+	struct perf_event *event;
+
+	for (ctx = left; ctx; ctx = next) {
+		next = ctx->cgrp_next;
+		if (unlikely(ctx->nr_mapped)) {
+			list_for_each_entry(event, &ctx->event_list, event_entry)
+				perf_event_update_userpage(event);
+		}
 		raw_spin_unlock(&ctx->lock);
+	}
+}
+
+/* What was throttled when it left may have missed its tick, and may miss the next. */
+static void unthrottle_entered(u64 mark)
+{
+	struct perf_event_context *ctx;
+
+	for (ctx = this_cpu_ptr(&perf_cpu_context)->cgrp_ctx; ctx; ctx = ctx->cgrp_next) {
+		if (ctx->sched_mark == mark + 1 && unlikely(ctx->throttled))
+			perf_unthrottle_in(ctx);
 	}
 }
 
@@ -184,16 +214,17 @@ static void stop_entered(struct pmu *pmu, u64 mark)
 	}
 }
 
-/* What stays is locked throughout, what leaves until it has, what comes from then on. */
+/* What stays or leaves is locked throughout, what comes from then on. */
 static void change_chain(struct perf_cgroup *cgrp, u64 mark)
 {
 	struct concerned c __uninitialized;
+	struct perf_event_context *left;
 	u64 now = perf_clock();
 	unsigned int depth;
 
 	c.nr = 0;
 	depth = perf_cpu_side_lock(now);
-	leave_unmarked(&c, mark);
+	left = leave_unmarked(&c, mark);
 	link_chain(&c, cgrp, mark, now, depth);
 	for (unsigned int i = 0; i < c.nr; i++) {
 		if (entered_match(c.pmu[i], mark) && perf_sched_load_again(c.pmu[i]))
@@ -201,6 +232,8 @@ static void change_chain(struct perf_cgroup *cgrp, u64 mark)
 		stop_entered(c.pmu[i], mark);
 		perf_sched_reload(c.pmu[i]);
 	}
+	unthrottle_entered(mark);
+	unlock_left(left);
 	perf_cpu_side_unlock();
 }
 

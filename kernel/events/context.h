@@ -93,7 +93,7 @@ struct perf_event_pmu_context {
  * @nr_mapped: events whose user page somebody has mapped and which use counters
  * @nr_switch_records: events that want PERF_RECORD_SWITCH
  * @throttled: an event may have been throttled since the last tick here
- * @cgrp_next: next outer active cgroup context on this CPU
+ * @cgrp_next: next outer active cgroup context on this CPU; scratch of the cgroup switch
  * @sched_mark: scratch of the cgroup switch
  * @rcu_head: freed after a grace period
  * @shared: somebody beside its task and its light events has had a reference

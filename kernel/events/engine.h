@@ -9,6 +9,7 @@
 #define _KERNEL_EVENTS_ENGINE_H
 
 #include "event.h"
+#include "output.h"
 
 /* cross_call.c */
 typedef int (*perf_ctx_fn)(struct perf_event_context *ctx, void *arg);
@@ -37,8 +38,11 @@ void perf_group_fail(struct perf_event *leader);
 static __always_inline void perf_mark_active(struct perf_event *event)
 {
 	perf_event_set_active(event, true);
-	if (is_sampling_event(event))
+	if (is_sampling_event(event)) {
 		list_add(&event->freq_entry, &event->ctx->freq_list);
+		if (unlikely(event->hw.interrupts == PERF_THROTTLED))
+			perf_throttle_goes_on(event);
+	}
 }
 
 static __always_inline void perf_mark_inactive(struct perf_event *event)

@@ -17,6 +17,7 @@ void perf_event_wakeup(struct perf_event *event);
 DECLARE_PER_CPU(u64, perf_tick_seq);
 extern unsigned int perf_samples_per_tick;
 void perf_throttle(struct perf_event *event);
+void perf_throttle_goes_on(struct perf_event *event);
 void perf_freq_overflow(struct perf_event *event);
 void perf_throttle_tick(void);	/* hard IRQ: unthrottle, adjust frequencies on this CPU */
 void perf_event_unthrottle(struct perf_event *event);

@@ -193,14 +193,32 @@ static void freq_tick(struct perf_event *event)
 
 /* ----------------------------------------------------------------- throttling */
 
+/* There must be a tick, even on a CPU that could do without. */
+static void ask_for_tick(struct perf_event_context *ctx)
+{
+	WRITE_ONCE(ctx->throttled, true);
+	__this_cpu_write(tick_needed, true);
+	tick_dep_set_cpu(smp_processor_id(), TICK_DEP_BIT_PERF_EVENTS);
+}
+
 /* Stopped, as soon as the driver is told so, until the next tick. */
 void perf_throttle(struct perf_event *event)
 {
 	event->hw.interrupts = PERF_THROTTLED;
-	WRITE_ONCE(event->ctx->throttled, true);
 	perf_log_throttle(event, true);
-	__this_cpu_write(tick_needed, true);
-	tick_dep_set_cpu(smp_processor_id(), TICK_DEP_BIT_PERF_EVENTS);
+	ask_for_tick(event->ctx);
+}
+
+/*
+ * It was throttled, has been taken off, and is ACTIVE again: the tick may have come meanwhile, and
+ * it stands still. ctx->lock; if its context is on no CPU it is seen to where that comes.
+ */
+void perf_throttle_goes_on(struct perf_event *event)
+{
+	if (event->ctx->active_cpu == smp_processor_id())
+		ask_for_tick(event->ctx);
+	else
+		WRITE_ONCE(event->ctx->throttled, true);
 }
 
 /**
@@ -247,7 +265,7 @@ static void tick_context(struct perf_event_context *ctx)
 }
 
 /**
- * perf_unthrottle_in - a task with throttled events comes onto this CPU
+ * perf_unthrottle_in - a task or cgroup with throttled events comes onto this CPU
  * @ctx: its context, locked, its counters loaded
  *
  * There may have been ticks while it was away, and the next one may not find it here. Whatever was
@@ -266,9 +284,7 @@ void perf_unthrottle_in(struct perf_event_context *ctx)
 			perf_event_unthrottle(event);
 			continue;
 		}
-		WRITE_ONCE(ctx->throttled, true);
-		__this_cpu_write(tick_needed, true);
-		tick_dep_set_cpu(smp_processor_id(), TICK_DEP_BIT_PERF_EVENTS);
+		ask_for_tick(ctx);
 	}
 }
 

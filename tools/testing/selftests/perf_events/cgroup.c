@@ -649,6 +649,44 @@ static bool members_fork_and_exit(void)
 	return good;
 }
 
+/* Its tasks are away at nearly every tick: a throttled event is not stopped for good. */
+static bool throttled_goes_on(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	long percent = sysctl_get("perf_cpu_time_max_percent", -1);
+	long rate = sysctl_get("perf_event_max_sample_rate", -1);
+	unsigned int without = 0;
+	uint64_t before = 0, now;
+	struct worker in;
+	int dir, fd;
+
+	need_cgroups();
+	need_instructions();
+	dir = make_cgroup("throttled");
+	in = worker_new(0);
+	move_to(in.pid, "throttled");
+	sysctl_set("perf_cpu_time_max_percent", 25);
+	MUST(sysctl_set("perf_event_max_sample_rate", 1000));
+	attr.disabled = 0;
+	attr.sample_period = 50;
+	attr.read_format = FORMAT_TIMES;
+	fd = open_in(&attr, dir, 0, -1);
+	for (int i = 0; i < 60; i++) {
+		work(&in);
+		now = read_timed(fd).value;
+		without += now == before;
+		before = now;
+		sleep_ms(10);
+	}
+	sysctl_set("perf_event_max_sample_rate", rate);
+	sysctl_set("perf_cpu_time_max_percent", percent);
+	close(fd);
+	end_child(in.pid);
+	close(dir);
+	remove_cgroup("throttled");
+	return between("of 60 bursts, those not counted", without, 0, 6);
+}
+
 static const struct test tests[] = {
 	{ "members are counted, others not", members_only },
 	{ "cgroups below are counted, too", hierarchy },
@@ -664,6 +702,7 @@ static const struct test tests[] = {
 	{ "hardware: a cgroup and its CPU take turns", cgroup_and_cpu },
 	{ "hardware: what is pinned to a CPU comes before what is to a cgroup", pinned_to_cpu },
 	{ "hardware: turns of a cgroup within another", nested },
+	{ "hardware: throttled while its tasks come for moments", throttled_goes_on },
 };
 
 TESTS_MAIN(tests)
