@@ -22,6 +22,7 @@
 #include <linux/percpu.h>
 
 #include "breakpoint_slots.h"
+#include "event.h"
 #include "wing.h"
 
 static struct bp_slots bp_slots;
@@ -338,6 +339,25 @@ int modify_user_hw_breakpoint(struct perf_event *bp, struct perf_event_attr *att
 	return err;
 }
 EXPORT_SYMBOL_GPL(modify_user_hw_breakpoint);
+
+/**
+ * perf_bp_catch_up - an inherited breakpoint becomes what its parent is by now
+ * @child: on no CPU; it may be disabled by this
+ * @parent: whose child_mutex is held
+ *
+ * Does nothing to other events. Context: may sleep.
+ */
+void perf_bp_catch_up(struct perf_event *child, const struct perf_event *parent)
+{
+	if (child->attr.type != PERF_TYPE_BREAKPOINT)
+		return;
+	if (child->attr.bp_addr == parent->attr.bp_addr && child->attr.bp_len == parent->attr.bp_len &&
+	    child->attr.bp_type == parent->attr.bp_type && child->attr.sig_data == parent->attr.sig_data)
+		return;
+	perf_event_disable(child);
+	if (!bp_commit(child, &parent->attr, &parent->hw.info))
+		child->attr.sig_data = parent->attr.sig_data;
+}
 
 /* --------------------------------------------------------------- kernel API */
 

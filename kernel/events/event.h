@@ -100,6 +100,13 @@ void perf_addr_filters_exec(struct perf_event *event);	/* exec: ranges of the ol
 void perf_addr_filters_mmap(struct vm_area_struct *vma);
 void perf_addr_filters_clone(struct perf_event *to, struct perf_event *from);
 
+/* breakpoint.c */
+#ifdef CONFIG_HAVE_HW_BREAKPOINT
+void perf_bp_catch_up(struct perf_event *child, const struct perf_event *parent);
+#else
+static inline void perf_bp_catch_up(struct perf_event *child, const struct perf_event *parent) { }
+#endif
+
 /* bpf.c */
 int  perf_event_set_bpf_handler(struct perf_event *event, struct bpf_prog *prog, u64 cookie);
 void perf_event_free_bpf_handler(struct perf_event *event);

@@ -144,9 +144,17 @@ static int inherit_groups(struct inherit *in, struct perf_event_context *from)
 	return 0;
 }
 
+/* What has been asked of the family since the child was made, and not of the child. */
+static void catch_up(struct perf_event *child, struct perf_event *parent)
+{
+	if (has_addr_filter(child))
+		perf_addr_filters_clone(child, parent);
+	perf_bp_catch_up(child, parent);
+}
+
 /*
- * Enters the event into its parent's list. False: the parent is going. Whoever enables or disables
- * the family holds its child_mutex, and may have done so since the child got its state.
+ * Enters the event into its parent's list. False: the parent is going. Whoever enables, disables or
+ * changes the family holds its child_mutex, and may have done so since the child was made.
  */
 static bool adopt(struct perf_event *child)
 {
@@ -159,6 +167,7 @@ static bool adopt(struct perf_event *child)
 		return false;
 	list_add_tail(&child->child_list, &parent->child_list);
 	child->attach_state |= PERF_ATTACH_CHILD;
+	catch_up(child, parent);
 	enabled = begins_enabled(creator, parent);
 	if (unlikely(enabled && child->state == PERF_EVENT_STATE_OFF))
 		perf_event_enable(child);

@@ -127,21 +127,51 @@ static int modify_one(struct perf_event *event, struct perf_event_attr *attr)
 	return ret;
 }
 
-static int modify_breakpoint(struct perf_event *event, struct perf_event_attr *attr)
+/*
+ * While it is changed nobody may enable it. A request holds child_mutex, exec the context's mutex,
+ * which comes before: a child's is only tried for. @busy receives the one that could not be had.
+ */
+static int modify_family(struct perf_event *event, struct perf_event_attr *attr,
+			 struct perf_event_context **busy)
 {
 	struct perf_event *child;
 	int ret;
 
 	guard(mutex)(&event->child_mutex);
 	ret = modify_one(event, attr);
-	if (ret)
-		return ret;
 	list_for_each_entry(child, &event->child_list, child_list) {
-		ret = modify_one(child, attr);
+		struct perf_event_context *ctx = child->ctx;
+
 		if (ret)
-			return ret;
+			break;
+		if (!mutex_trylock(&ctx->mutex)) {
+			perf_ctx_get(ctx);
+			*busy = ctx;
+			break;
+		}
+		ret = modify_one(child, attr);
+		mutex_unlock(&ctx->mutex);
 	}
-	return 0;
+	return ret;
+}
+
+/* Those that have been changed already take no harm by being changed again. */
+static int modify_breakpoint(struct perf_event *event, struct perf_event_attr *attr)
+{
+	struct perf_event_context *ctx, *busy;
+	int ret;
+
+	for (;;) {
+		busy = NULL;
+		ctx = perf_event_ctx_lock(event);
+		ret = modify_family(event, attr, &busy);
+		perf_event_ctx_unlock(ctx);
+		if (!busy)
+			return ret;
+		mutex_lock(&busy->mutex);
+		mutex_unlock(&busy->mutex);
+		perf_ctx_put(busy);
+	}
 }
 #else
 static int modify_breakpoint(struct perf_event *event, struct perf_event_attr *attr)
