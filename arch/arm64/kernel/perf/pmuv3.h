@@ -193,6 +193,7 @@ void pmuv3_user_init(void);
 /* pmuv3_sched.c */
 void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s);
 void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask);
+void pmuv3_take_from_kvm(struct pmuv3_cpu *c, u64 counters);
 void pmuv3_start(struct perf_event *event, int flags);
 void pmuv3_stop(struct perf_event *event, int flags);
 void pmuv3_read(struct perf_event *event);

@@ -217,7 +217,7 @@ static void give_to_kvm(struct pmuv3_cpu *c, u64 counters, struct perf_event *ev
 }
 
 /* A stopped counter must not be started by KVM; its type is to be written again. */
-static void take_from_kvm(struct pmuv3_cpu *c, u64 counters)
+void pmuv3_take_from_kvm(struct pmuv3_cpu *c, u64 counters)
 {
 	unsigned long mine = c->kvm & counters;
 	unsigned int idx;
@@ -416,7 +416,7 @@ static noinline void stop_batch(struct pmuv3_cpu *c, const struct pmuv3_batch *b
 		if (all || hw->flags & PMUV3_EVT_SAMPLES)
 			mask |= pmuv3_counters(hw, hw->idx);
 	}
-	take_from_kvm(c, mask);
+	pmuv3_take_from_kvm(c, mask);
 	stop_counters(c, mask);
 }
 
@@ -476,7 +476,7 @@ static noinline void drop(struct pmuv3_cpu *c, u64 mask)
 /* No event is on a counter, and none is to be: no counter runs on, either. */
 static noinline void all_off(struct pmuv3_cpu *c)
 {
-	take_from_kvm(c, c->kvm);
+	pmuv3_take_from_kvm(c, c->kvm);
 	stop_counters(c, c->enabled);
 	set_interrupts(c, c->there, 0);
 	if (c->user)

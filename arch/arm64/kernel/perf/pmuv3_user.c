@@ -37,6 +37,8 @@ static void wipe(struct pmuv3_cpu *c, u64 in_use)
 	if (!stale)
 		return;
 
+	/* KVM would switch them on again. */
+	pmuv3_take_from_kvm(c, stale);
 	if (c->enabled & stale) {
 		write_pmcntenclr(c->enabled & stale);
 		isb();
