@@ -7,8 +7,15 @@
  * perf_event_attr::config bytes, a multiple of 8, is written each time the event stops: when it is
  * disabled, and at each context switch. For a sample with PERF_SAMPLE_AUX the last bytes so far
  * are copied, after another burst. With config1 set the words are the ranges of the event's address
- * filters instead, start and size by turns. Pausing ends a trace, with its burst, and resuming
- * begins one.
+ * filters instead, start and size by turns; with 2 they are the position at which the reader wants
+ * to be told. Pausing ends a trace, with its burst, and resuming begins one.
+ *
+ * Bits of config2 make the source say more, of which config3 is the number:
+ *
+ *	STARTED	when a trace begins, that it has: the event needs no other ITRACE_START
+ *	HW_ID	when a trace begins, its number in the hardware
+ *	LOST	before a burst, so many lost samples
+ *	SKIP	before a burst so many bytes are left out; PERF_AUX_FLAG_PARTIAL if there were less
  *
  * It is there if the kernel parameter perf_test_aux is set.
  *
@@ -27,6 +34,16 @@ struct test_aux {
 	bool	overwrite;
 	u64	head;		/* overwrite: behind what was written last */
 };
+
+/* perf_event_attr::config1 */
+#define WORDS_RANGES	1
+#define WORDS_WAKEUP	2
+
+/* perf_event_attr::config2 */
+#define TELL_STARTED	BIT(0)
+#define TELL_HW_ID	BIT(1)
+#define TELL_LOST	BIT(2)
+#define TELL_SKIP	BIT(3)
 
 #define NR_RANGES	4
 
@@ -52,8 +69,10 @@ static void write_words(struct perf_event *event, struct test_aux *aux, u64 from
 	for (u64 pos = from; pos < from + len; pos += sizeof(pos)) {
 		u64 at = pos & (aux->bytes - 1), word = pos;
 
-		if (event->attr.config1)
+		if (event->attr.config1 == WORDS_RANGES)
 			word = range_word(event->hw.addr_filters, (pos - from) / sizeof(pos));
+		else if (event->attr.config1 == WORDS_WAKEUP)
+			word = this_cpu_ptr(&test_aux_handle)->wakeup;
 		*(u64 *)(aux->pages[at >> PAGE_SHIFT] + offset_in_page(at)) = word;
 	}
 }
@@ -62,8 +81,11 @@ static void write_words(struct perf_event *event, struct test_aux *aux, u64 from
 static void burst_into_room(struct perf_event *event, struct perf_output_handle *handle,
 			    struct test_aux *aux, u64 len)
 {
-	u64 n = min(len, (u64)round_down(handle->size, sizeof(u64)));
+	u64 n;
 
+	if (event->attr.config2 & TELL_SKIP && perf_aux_output_skip(handle, event->attr.config3))
+		perf_aux_output_flag(handle, PERF_AUX_FLAG_PARTIAL);
+	n = min(len, (u64)round_down(handle->size, sizeof(u64)));
 	write_words(event, aux, handle->head, n);
 	if (n < len)
 		perf_aux_output_flag(handle, PERF_AUX_FLAG_TRUNCATED);
@@ -79,15 +101,25 @@ static void burst_over(struct perf_event *event, struct perf_output_handle *hand
 	perf_aux_output_end(handle, len);
 }
 
+static void tell_start(struct perf_event *event)
+{
+	if (event->attr.config2 & TELL_STARTED)
+		perf_event_itrace_started(event);
+	if (event->attr.config2 & TELL_HW_ID)
+		perf_report_aux_output_id(event, event->attr.config3);
+}
+
 static void test_aux_start(struct perf_event *event, int flags)
 {
 	struct perf_output_handle *handle = this_cpu_ptr(&test_aux_handle);
 
 	perf_event_addr_filters_sync(event);
-	if (event->hw.aux_paused)
+	if (event->hw.aux_paused) {
 		event->hw.state = 0;
-	else if (perf_aux_output_begin(handle, event))
+	} else if (perf_aux_output_begin(handle, event)) {
 		event->hw.state = 0;
+		tell_start(event);
+	}
 }
 
 static void test_aux_stop(struct perf_event *event, int flags)
@@ -101,6 +133,8 @@ static void test_aux_stop(struct perf_event *event, int flags)
 		event->hw.state = PERF_HES_STOPPED;
 	if (!aux)	/* paused */
 		return;
+	if (event->attr.config2 & TELL_LOST)
+		perf_log_lost_samples(event, event->attr.config3);
 	if (aux->overwrite)
 		burst_over(event, handle, aux, event->attr.config);
 	else
