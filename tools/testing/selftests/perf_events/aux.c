@@ -4,13 +4,23 @@
  * each its own position, whenever the event stops. It needs the kernel parameter perf_test_aux.
  * Run as root.
  */
-#include "perf_test.h"
+#include "record.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <stddef.h>
+#include <time.h>
 
 #define DATA_PAGES	4
 #define AUX_PAGES	4
+
+/* What the source writes (config1) and tells besides (config2, with a number in config3). */
+#define WORDS_RANGES	1
+#define WORDS_WAKEUP	2
+#define TELL_STARTED	1
+#define TELL_HW_ID	2
+#define TELL_LOST	4
+#define TELL_SKIP	8
 
 static long page;
 static int pmu;
@@ -38,7 +48,8 @@ static struct perf_event_attr aux_attr(uint64_t burst)
 
 static struct area open_data(struct perf_event_attr attr)
 {
-	struct area area = { .fd = perf_open(&attr, 0, -1, -1, 0) };
+	/* What is inherited can be mapped if it stays on a CPU. */
+	struct area area = { .fd = perf_open(&attr, 0, attr.inherit ? 0 : -1, -1, 0) };
 
 	if (area.fd < 0)
 		ktap_bail_out("test_aux event");
@@ -338,7 +349,7 @@ static struct area open_filtered(void)
 	struct perf_event_attr attr = aux_attr(RANGE_BYTES);
 	struct area area;
 
-	attr.config1 = 1;
+	attr.config1 = WORDS_RANGES;
 	area = open_data(attr);
 	if (map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
 		ktap_bail_out("mmap of the AUX area");
@@ -583,6 +594,295 @@ static void test_inherited(void)
 	close(fd);
 }
 
+/*
+ * Part of the area is left out.
+ */
+static struct area open_skipping(uint64_t burst, uint64_t skip, uint64_t words)
+{
+	struct perf_event_attr attr = aux_attr(burst);
+	struct area area;
+
+	attr.config1 = words;
+	attr.config2 = TELL_SKIP;
+	attr.config3 = skip;
+	area = open_data(attr);
+	if (map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
+		ktap_bail_out("mmap of the AUX area");
+	return area;
+}
+
+static void test_skip(void)
+{
+	struct area area = open_skipping(1000, 104, 0);
+	struct aux_record record;
+	unsigned int records = 0;
+	uint64_t end = 0;
+	bool good = true;
+
+	for (int i = 0; i < 100; i++) {
+		burst(&area);
+		while (next_record(&area, &record)) {
+			good &= record.offset == end + 104 && record.size == 1000 &&
+				!record.flags && words_are_right(&area, end + 104, 1000);
+			end += 1104;
+			records++;
+		}
+		good &= area.user->aux_head == end;
+		area.user->aux_tail = end;
+	}
+	ktap_result(good && records >= 100, "skip: %u bursts, each behind what it left out",
+		    records);
+	close_area(&area);
+}
+
+/* No more can be left out than there is room for, which is all but a byte. */
+static void test_skip_all(void)
+{
+	uint64_t bytes = AUX_PAGES * page;
+	struct area area = open_skipping(64, bytes, 0);
+	struct aux_record record;
+
+	burst(&area);
+	ktap_result(next_record(&area, &record) && record.flags == PERF_AUX_FLAG_PARTIAL &&
+		    !record.offset && record.size == 64 && area.user->aux_head == 64 &&
+		    words_are_right(&area, 0, 64), "skip: more than there is leaves all of it");
+	close_area(&area);
+
+	area = open_skipping(64, bytes - 1, 0);
+	burst(&area);
+	ktap_result(next_record(&area, &record) && record.flags == PERF_AUX_FLAG_TRUNCATED &&
+		    record.offset == bytes - 1 && !record.size &&
+		    area.user->aux_head == bytes - 1, "skip: all there is leaves no room");
+	close_area(&area);
+}
+
+/* What is left out counts for the reader's watermark, and the driver is told of the next one. */
+static void test_skip_watermark(void)
+{
+	uint64_t half = AUX_PAGES * page / 2;
+	struct area area = open_skipping(64, half - 64, WORDS_WAKEUP);
+
+	burst(&area);
+	ktap_result(told(&area) && *(uint64_t *)(area.aux + half - 64) == half,
+		    "skip: a burst behind it reaches the half");
+	close_area(&area);
+
+	area = open_skipping(64, half, WORDS_WAKEUP);
+	burst(&area);
+	ktap_result(told(&area) && *(uint64_t *)(area.aux + half) == 2 * half,
+		    "skip: it reaches the half by itself");
+	close_area(&area);
+}
+
+/*
+ * Records that the source asks for
+ */
+#define NUMBER		0x123456789abcdef0
+
+static struct ring ring;
+
+static struct perf_event_attr telling_attr(uint64_t what)
+{
+	struct perf_event_attr attr = aux_attr(RANGE_BYTES);
+
+	attr.config2 = what;
+	attr.config3 = NUMBER;
+	attr.sample_type = ID_TYPES;
+	attr.sample_id_all = 1;
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	return attr;
+}
+
+static struct area open_telling(const struct perf_event_attr *attr)
+{
+	struct area area = open_data(*attr);
+
+	if (map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
+		ktap_bail_out("mmap of the AUX area");
+	memset(&ring, 0, offsetof(struct ring, record));
+	ring.fd = area.fd;
+	ring.size = DATA_PAGES * page;
+	ring.page = area.user;
+	ring.data = (char *)area.user + page;
+	return area;
+}
+
+/* Any of the records. */
+struct one_word {
+	struct perf_event_header	header;
+	union {
+		struct {
+			uint32_t	pid, tid;
+		};
+		uint64_t		number;
+	};
+};
+
+/* It has one word of its own. */
+static bool next_is(uint32_t type, struct one_word *t)
+{
+	const struct perf_event_header *h = ring_next(&ring);
+
+	if (!h || h->type != type || h->misc || body_size(h) != sizeof(uint64_t)) {
+		ktap_note("record %d, misc %#x, %d bytes, not one of type %u", h ? (int)h->type : -1,
+			  h ? h->misc : 0, h ? h->size : 0, type);
+		return false;
+	}
+	memcpy(t, h, sizeof(*t));
+	return true;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static uint64_t event_id(int fd)
+{
+	uint64_t id = 0;
+
+	ioctl(fd, PERF_EVENT_IOC_ID, &id);
+	return id;
+}
+
+/* The trailer of the record that was read last: @from is when it cannot have been written yet. */
+static bool trailer_is(uint64_t id, pid_t pid, pid_t tid, uint64_t from)
+{
+	const struct trailer *t = trailer_of((void *)ring.record);
+
+	return t->pid == (uint32_t)pid && t->tid == (uint32_t)tid && t->id == id &&
+	       t->stream_id == id && t->identifier == id && t->cpu == 0 && !t->reserved &&
+	       t->time >= from && t->time <= now_ns();
+}
+
+/* All of them, in a thread that has a number of its own. */
+static void *tell_all(void *arg)
+{
+	struct perf_event_attr attr = telling_attr(TELL_STARTED | TELL_HW_ID | TELL_LOST);
+	struct area area = open_telling(&attr);
+	uint64_t id = event_id(area.fd), before = now_ns();
+	pid_t pid = getpid(), tid = gettid();
+	const struct perf_event_header *h;
+	struct one_word t;
+
+	burst(&area);
+	ktap_result(next_is(PERF_RECORD_ITRACE_START, &t) && t.pid == (uint32_t)pid &&
+		    t.tid == (uint32_t)tid && trailer_is(id, pid, tid, before) && pid != tid,
+		    "ITRACE_START: pid, tid, trailer");
+	ktap_result(next_is(PERF_RECORD_AUX_OUTPUT_HW_ID, &t) && t.number == NUMBER &&
+		    trailer_is(id, pid, tid, before), "AUX_OUTPUT_HW_ID: number, trailer");
+	ktap_result(next_is(PERF_RECORD_LOST_SAMPLES, &t) && t.number == NUMBER &&
+		    trailer_is(id, pid, tid, before), "LOST_SAMPLES: number, trailer");
+	h = ring_next(&ring);
+	ktap_result(h && h->type == PERF_RECORD_AUX && !h->misc && body_size(h) == 24 &&
+		    trailer_is(id, pid, tid, before), "AUX: trailer");
+	ktap_result(!ring_next(&ring), "and nothing else");
+
+	burst(&area);
+	ktap_result(next_is(PERF_RECORD_AUX_OUTPUT_HW_ID, &t) &&
+		    next_is(PERF_RECORD_LOST_SAMPLES, &t) && ring_next(&ring) && !ring_next(&ring),
+		    "a trace that has begun does not begin again");
+	close_area(&area);
+	return arg;
+}
+
+static void test_tell_all(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, tell_all, NULL))
+		ktap_bail_out("pthread_create");
+	pthread_join(thread, NULL);
+}
+
+/* Who does not say that the trace has begun hears of it each time. */
+static void test_tell_start(void)
+{
+	struct perf_event_attr attr = telling_attr(0);
+	struct area area = open_telling(&attr);
+
+	for (int i = 0; i < 10; i++)
+		burst(&area);
+	ktap_result(ring_count(&ring, PERF_RECORD_ITRACE_START) == 10,
+		    "ITRACE_START: once for each start");
+	close_area(&area);
+}
+
+/* Without sample_id_all there is nothing behind the fields. */
+static void test_tell_bare(void)
+{
+	struct perf_event_attr attr = telling_attr(TELL_HW_ID | TELL_LOST);
+	unsigned int records = 0, right = 0;
+	const struct perf_event_header *h;
+	struct area area;
+
+	attr.sample_id_all = 0;
+	area = open_telling(&attr);
+	burst(&area);
+	while ((h = ring_next(&ring))) {
+		records++;
+		right += h->size == (h->type == PERF_RECORD_AUX ? 32 : 16);
+	}
+	ktap_result(records == 4 && right == 4, "without sample_id_all: %u of %u have its size",
+		    right, records);
+	close_area(&area);
+}
+
+/* A child's traces are told of in the parent's buffer, with the child's numbers. */
+static void test_tell_child(void)
+{
+	struct perf_event_attr attr = telling_attr(TELL_HW_ID | TELL_LOST);
+	unsigned int start = 0, hw_id = 0, lost = 0, wrong = 0;
+	uint64_t id, before = now_ns();
+	const struct perf_event_header *h;
+	const struct trailer *t;
+	struct area area;
+	pid_t pid;
+
+	attr.inherit = 1;
+	area = open_telling(&attr);
+	id = event_id(area.fd);
+	ioctl(area.fd, PERF_EVENT_IOC_ENABLE, 0);
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	ioctl(area.fd, PERF_EVENT_IOC_DISABLE, 0);
+	while ((h = ring_next(&ring))) {
+		struct one_word word;
+
+		t = trailer_of(h);
+		memcpy(&word, h, sizeof(word));
+		if (t->pid != (uint32_t)pid)
+			continue;
+		wrong += h->misc || t->id != id || t->identifier != id || t->tid != t->pid ||
+			 t->time < before;
+		switch (h->type) {
+		case PERF_RECORD_ITRACE_START:
+			start++;
+			wrong += word.pid != (uint32_t)pid || word.tid != (uint32_t)pid ||
+				 body_size(h) != 8 || t->stream_id != id;
+			break;
+		case PERF_RECORD_AUX_OUTPUT_HW_ID:
+			hw_id++;
+			wrong += word.number != NUMBER || body_size(h) != 8 || t->stream_id != id;
+			break;
+		case PERF_RECORD_LOST_SAMPLES:
+			lost++;
+			wrong += word.number != NUMBER || body_size(h) != 8 || t->stream_id == id;
+			break;
+		}
+	}
+	ktap_result(start && hw_id && lost && !wrong,
+		    "a child's: %u ITRACE_START, %u AUX_OUTPUT_HW_ID, %u LOST_SAMPLES", start, hw_id,
+		    lost);
+	close_area(&area);
+}
+
 int main(void)
 {
 	page = sysconf(_SC_PAGESIZE);
@@ -608,5 +908,13 @@ int main(void)
 	test_pause(false);
 	test_pause(true);
 	test_inherited();
+	test_skip();
+	test_skip_all();
+	test_skip_watermark();
+	pin_to_cpu(0);
+	test_tell_all();
+	test_tell_start();
+	test_tell_bare();
+	test_tell_child();
 	return ktap_finish();
 }

@@ -81,6 +81,28 @@ static inline unsigned int ring_count(struct ring *ring, uint32_t type)
 	return n;
 }
 
+/* What stands behind the fields of a record that is no sample, with sample_id_all. */
+#define ID_TYPES	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |		\
+			 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+
+struct trailer {
+	uint32_t	pid, tid;
+	uint64_t	time, id, stream_id;
+	uint32_t	cpu, reserved;
+	uint64_t	identifier;
+};
+
+static inline const struct trailer *trailer_of(const struct perf_event_header *h)
+{
+	return (void *)((char *)h + h->size - sizeof(struct trailer));
+}
+
+/* Bytes of the record without header and trailer. */
+static inline size_t body_size(const struct perf_event_header *h)
+{
+	return h->size - sizeof(*h) - sizeof(struct trailer);
+}
+
 /* A sample taken apart; pointers go into the record. */
 struct sample {
 	uint64_t	identifier, ip, time, addr, id, stream_id, period;

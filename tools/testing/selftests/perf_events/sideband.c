@@ -18,16 +18,6 @@
 static struct ring ring, second;
 static long page;
 
-#define ID_TYPES	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |		\
-			 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
-
-struct trailer {
-	uint32_t	pid, tid;
-	uint64_t	time, id, stream_id;
-	uint32_t	cpu, reserved;
-	uint64_t	identifier;
-};
-
 static struct perf_event_attr listener(void)
 {
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
@@ -56,17 +46,6 @@ static bool exactly(uint64_t got, uint64_t want, const char *what)
 {
 	return ktap_result(got == want, "%s: %llu, want %llu", what, (unsigned long long)got,
 			   (unsigned long long)want);
-}
-
-static const struct trailer *trailer_of(const struct perf_event_header *h)
-{
-	return (void *)((char *)h + h->size - sizeof(struct trailer));
-}
-
-/* Bytes of the record without header and trailer. */
-static size_t body_size(const struct perf_event_header *h)
-{
-	return h->size - sizeof(*h) - sizeof(struct trailer);
 }
 
 static bool padded(size_t size, size_t fixed, const char *text)
