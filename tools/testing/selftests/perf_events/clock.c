@@ -276,6 +276,229 @@ static bool children_add_up(void)
 	       near("value and running", t.value, t.running, 2 * MS);
 }
 
+/*
+ * The user page: the time as it goes by, without a system call.
+ */
+
+#define PAGE_ROUNDS	200
+#define ROUNDING	4	/* ns */
+
+/* What the page's formula is about: the TSC, or the virtual counter. */
+static uint64_t hardware_counter(void)
+{
+#if defined(__x86_64__)
+	uint32_t low, high;
+
+	asm volatile("lfence; rdtsc; lfence" : "=a" (low), "=d" (high) : : "memory");
+	return (uint64_t)high << 32 | low;
+#else
+	uint64_t value;
+
+	asm volatile("isb; mrs %0, cntvct_el0; isb" : "=r" (value) : : "memory");
+	return value;
+#endif
+}
+
+struct page_time {
+	uint64_t	enabled, running, clock;
+	uint32_t	index;
+};
+
+typedef volatile struct perf_event_mmap_page user_page;
+
+/* As the page's description says. */
+static struct page_time page_now(user_page *page)
+{
+	uint64_t cycles, whole, rest, ns;
+	struct page_time t;
+	uint32_t seq;
+
+	do {
+		seq = page->lock;
+		asm volatile("" : : : "memory");
+		cycles = hardware_counter();
+		if (page->cap_user_time_short)
+			cycles = page->time_cycles +
+				 ((cycles - page->time_cycles) & page->time_mask);
+		whole = cycles >> page->time_shift;
+		rest = cycles & ((1ull << page->time_shift) - 1);
+		ns = whole * page->time_mult + ((rest * page->time_mult) >> page->time_shift);
+		t.index = page->index;
+		t.enabled = page->time_enabled + page->time_offset + ns;
+		t.running = page->time_running + (t.index ? page->time_offset + ns : 0);
+		t.clock = page->time_zero + ns;
+		asm volatile("" : : : "memory");
+	} while (seq != page->lock);
+	return t;
+}
+
+static user_page *map_page(int fd)
+{
+	user_page *page = mmap(NULL, 2 * getpagesize(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		fail_case("mmap");
+	if (!page->cap_user_time)
+		skip_case("no cap_user_time");
+	return page;
+}
+
+static bool page_is_between(user_page *page, int fd)
+{
+	struct timed before = read_timed(fd), after;
+	struct page_time t = page_now(page);
+
+	after = read_timed(fd);
+	return between("enabled by the page", t.enabled, before.enabled - ROUNDING,
+		       after.enabled + ROUNDING) &&
+	       (!t.index || between("running by the page", t.running, before.running - ROUNDING,
+				    after.running + ROUNDING));
+}
+
+/* Each reading of the page is between two that read(2) gives. */
+static bool page_tells_time(user_page *page, int fd)
+{
+	for (int i = 0; i < PAGE_ROUNDS; i++) {
+		if (!page_is_between(page, fd))
+			return false;
+	}
+	return true;
+}
+
+/* Mapped before it is enabled; away from the CPU; disabled, and enabled again. */
+static bool page_follows(struct perf_event_attr attr, pid_t pid, int cpu)
+{
+	struct timed t;
+	user_page *page;
+	int fd;
+
+	pin_to_cpu(0);
+	attr.read_format = FORMAT_TIMES;
+	attr.disabled = 1;
+	fd = MUST(perf_open(&attr, pid, cpu, -1, 0));
+	page = map_page(fd);
+	for (int i = 0; i < 3; i++) {
+		spin_ms(5);
+		enable(fd);
+		if (!page_tells_time(page, fd))
+			return false;
+		sleep_ms(20);
+		if (!page_tells_time(page, fd))
+			return false;
+		disable(fd);
+		t = read_timed(fd);
+		if (!same("enabled by the page, disabled", page->time_enabled, t.enabled) |
+		    !same("running by the page, disabled", page->time_running, t.running))
+			return false;
+	}
+	return true;
+}
+
+static bool page_time_of_software(void)
+{
+	struct perf_event_attr clock = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
+
+	if (!page_follows(sw_attr(PERF_COUNT_SW_PAGE_FAULTS), 0, -1) ||
+	    !page_follows(clock, 0, -1))
+		return false;
+	clock.sample_period = 1000 * MS;
+	return page_follows(clock, 0, -1);
+}
+
+static bool page_time_of_a_counter(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	long access = sysctl_get("perf_user_access", -1);
+	bool good;
+
+	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	if (access < 0)
+		return page_follows(attr, 0, -1);
+	attr.config1 = 2;	/* arm64: to be read by its program */
+	sysctl_set("perf_user_access", 1);
+	good = page_follows(attr, 0, -1);
+	sysctl_set("perf_user_access", access);
+	return good;
+}
+
+static bool page_time_of_a_cpu(void)
+{
+	return page_follows(sw_attr(PERF_COUNT_SW_PAGE_FAULTS), -1, 0) &&
+	       page_follows(sw_attr(PERF_COUNT_SW_CPU_CLOCK), -1, 0);
+}
+
+/* Records of header, time and address. When @addr was touched, 0 if it was not; none is left. */
+static uint64_t fault_time(user_page *page, uint64_t addr)
+{
+	const char *data = (char *)page + page->data_offset;
+	uint64_t time = 0;
+
+	for (uint64_t at = page->data_tail; at < page->data_head; at += 24) {
+		uint64_t words[3];
+
+		for (unsigned int i = 0; i < 3; i++)
+			words[i] = *(uint64_t *)(data + (at + 8 * i) % page->data_size);
+		if (words[2] == addr)
+			time = words[1];
+	}
+	page->data_tail = page->data_head;
+	return time;
+}
+
+/* With time_zero it is the time that samples show. */
+static bool page_clock_is_samples_time(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	user_page *page;
+
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
+	attr.exclude_kernel = 1;
+	page = map_page(open_self(&attr, -1));
+	if (!page->cap_user_time_zero)
+		skip_case("no cap_user_time_zero");
+	for (int i = 0; i < PAGE_ROUNDS; i++) {
+		volatile char *fresh = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		uint64_t before = page_now(page).clock, after;
+
+		*fresh = 1;
+		after = page_now(page).clock;
+		if (!between("the sample's time", fault_time(page, (uintptr_t)fresh),
+			     before - ROUNDING, after + ROUNDING))
+			return false;
+	}
+	return true;
+}
+
+/* What a narrow counter leaves out is in time_cycles. */
+static bool page_cycles_extend(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_DUMMY);
+	user_page *page = map_page(open_self(&attr, -1));
+	uint64_t cycles = hardware_counter();
+
+	if (!page->cap_user_time_short)
+		skip_case("no cap_user_time_short");
+	/* Architected are 56 bits at least; the clock looks at it once an hour at least. */
+	return same("time_mask, a mask", page->time_mask & (page->time_mask + 1), 0) &
+	       between("time_mask", page->time_mask, (1ull << 56) - 1, UINT64_MAX) &
+	       between("time_cycles", page->time_cycles, 1, cycles);
+}
+
+/* A clock that records tell the time by, but that the formula does not. */
+static bool page_of_another_clock(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	user_page *page;
+
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_MONOTONIC;
+	page = map_page(open_self(&attr, -1));
+	return same("cap_user_time_zero", page->cap_user_time_zero, 0);
+}
+
 static const struct test tests[] = {
 	{ "task-clock is the task's CPU time", task_clock_is_cpu_time },
 	{ "cpu-clock of a task is its CPU time", cpu_clock_of_a_task },
@@ -287,6 +510,14 @@ static const struct test tests[] = {
 	{ "times of an event bound to a CPU", times_of_a_bound_event },
 	{ "IOC_RESET leaves the times", reset_leaves_times },
 	{ "clocks of children add up", children_add_up },
+	{ "the user page tells a software event's time", page_time_of_software },
+	{ "the user page tells a counter's time", page_time_of_a_counter },
+	{ "the user page tells the time of a CPU's event", page_time_of_a_cpu },
+	{ "the user page's clock is the samples' time", page_clock_is_samples_time },
+	{ "the user page's counter is extended", page_cycles_extend },
+#ifdef __x86_64__
+	{ "the user page does not tell another clock's time", page_of_another_clock },
+#endif
 };
 
 TESTS_MAIN(tests)
