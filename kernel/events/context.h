@@ -80,6 +80,7 @@ struct perf_event_pmu_context {
  * @offset: clock = perf_clock() + @offset while it runs
  * @stamp: the clock's reading while @frozen
  * @frozen: an operation is under way, all of which happens at one moment
+ * @plain_pages: some of those mapped may be of events without a counter
  * @pmu_ctx_list: its PMU contexts
  * @counter_list: those of counter PMUs that have events
  * @switched: ACTIVE events that are added and deleted at every switch
@@ -90,7 +91,7 @@ struct perf_event_pmu_context {
  * @nr_events: events
  * @nr_user: events that user space may read from the counter (user page)
  * @nr_bound: task events bound to one CPU
- * @nr_mapped: events whose user page somebody has mapped and which use counters
+ * @nr_mapped: events whose user page somebody has mapped
  * @nr_switch_records: events that want PERF_RECORD_SWITCH
  * @throttled: an event may have been throttled since the last tick here
  * @cgrp_next: next outer active cgroup context on this CPU; scratch of the cgroup switch
@@ -113,6 +114,7 @@ struct perf_event_context {
 	u64			offset;
 	u64			stamp;
 	bool			frozen;
+	bool			plain_pages;
 	struct list_head	counter_list;
 	struct list_head	switched;
 	unsigned int		nr_bound;

@@ -16,6 +16,25 @@ static bool is_moving(const struct perf_event *event)
 	return event->attach_state & PERF_ATTACH_MOVING;
 }
 
+/* A driver with counters sees to its events' pages itself. */
+static void update_page(struct perf_event *event)
+{
+	if (!perf_pmu_has_counters(event->pmu))
+		perf_event_update_userpage(event);
+}
+
+/* Times begin to pass, or have passed: a leader's, and its siblings' with them. */
+static void update_pages(struct perf_event *event)
+{
+	struct perf_event *sibling;
+
+	update_page(event);
+	if (event != event->group_leader)
+		return;
+	for_each_sibling_event(sibling, event)
+		update_page(sibling);
+}
+
 /**
  * perf_event_enable_locked - let an event count
  * @event: disabled, or failed
@@ -39,6 +58,7 @@ void perf_event_enable_locked(struct perf_event *event)
 		perf_group_queue(leader);
 	if (leader->state >= PERF_EVENT_STATE_INACTIVE)
 		perf_sched_group_changed(leader);
+	update_pages(event);
 }
 
 /**
@@ -65,6 +85,7 @@ void perf_event_disable_locked(struct perf_event *event)
 		perf_group_stop(leader);
 	perf_event_set_state(event, PERF_EVENT_STATE_OFF);
 	perf_sched_group_changed(leader);
+	update_pages(event);
 }
 
 static int enable_here(struct perf_event *event, void *unused)

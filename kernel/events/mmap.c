@@ -85,6 +85,9 @@ static int count_mapped(struct perf_event_context *ctx, void *arg)
 	struct mapping_change *change = arg;
 
 	ctx->nr_mapped += change->delta;
+	ctx->plain_pages |= !perf_pmu_has_counters(change->event->pmu);
+	if (!ctx->nr_mapped)
+		ctx->plain_pages = false;
 	perf_event_update_userpage(change->event);
 	return 0;
 }
@@ -94,10 +97,7 @@ static void note_mapped(struct perf_event *event, int delta)
 {
 	struct mapping_change change = { .event = event, .delta = delta };
 
-	if (perf_pmu_has_counters(event->pmu))
-		perf_ctx_call(event->ctx, count_mapped, &change);
-	else if (delta > 0)
-		perf_event_update_userpage(event);
+	perf_ctx_call(event->ctx, count_mapped, &change);
 }
 
 static void tell_driver_mapped(struct perf_event *event, struct mm_struct *mm)

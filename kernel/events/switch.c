@@ -51,6 +51,17 @@ void perf_switched_out(struct perf_event_context *ctx)
 		perf_switched_del(event);
 }
 
+/* Events without a counter: their times begin to pass, and the page says since when. */
+static void update_plain_pages(struct perf_event_context *ctx)
+{
+	struct perf_event *event;
+
+	list_for_each_entry(event, &ctx->event_list, event_entry) {
+		if (!perf_pmu_has_counters(event->pmu))
+			perf_event_update_userpage(event);
+	}
+}
+
 /* User pages of events that count: index, times and offset change at every switch. */
 static void update_user_pages(struct perf_event_context *ctx)
 {
@@ -95,6 +106,8 @@ void perf_ctx_sched_in(struct perf_event_context *ctx)
 	perf_ctx_thaw(ctx);
 	if (unlikely(ctx->nr_mapped))
 		update_user_pages(ctx);
+	if (unlikely(ctx->plain_pages))
+		update_plain_pages(ctx);
 	raw_spin_unlock(&ctx->lock);
 }
 

@@ -74,7 +74,8 @@ static void fill_page(struct perf_event *event, struct perf_event_mmap_page *pag
  * @event: the event
  *
  * To be called when the event comes on or goes off its counter, when the counter's base changes,
- * and for a task's event when the task comes or goes. An overflow changes the base alone, and an
+ * and for a task's event when the task comes or goes; for an event without a counter when it is
+ * enabled or disabled, and when its task comes. An overflow changes the base alone, and an
  * NMI changes nothing else: times do not stop for it, and so it reads no clock.
  *
  * Context: any, NMI included; on the CPU where the event counts, or while it does not count
