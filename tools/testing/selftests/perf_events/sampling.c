@@ -175,6 +175,129 @@ static void test_ioc_period_running(void)
 	close_mapped(fd);
 }
 
+/*
+ * Each sample shows the period that ends with it: as much was counted since the last one, or since
+ * the period was changed.
+ */
+struct source {
+	const char		*name;
+	uint64_t		unit;	/* of a period */
+	void			(*hit)(unsigned int units);
+};
+
+#define SOURCE_UNITS	60
+
+/* Samples of @units, all of which should be right; those that are. */
+static unsigned int right_periods(const struct perf_event_attr *attr, const struct source *source,
+				  uint64_t last, uint64_t period, unsigned int *samples)
+{
+	unsigned int right = 0;
+	struct perf_event_header *h;
+	struct sample s;
+
+	*samples = 0;
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		uint64_t slack = source->unit / 2;	/* for what is seen late */
+
+		(*samples)++;
+		if (!sample_parse(&s, h, attr))
+			continue;
+		if (s.period == period && s.read[0] - last + slack >= period &&
+		    s.read[0] - last <= period + slack)
+			right++;
+		else
+			ktap_note("period %llu, counted %llu", (unsigned long long)s.period,
+				  (unsigned long long)(s.read[0] - last));
+		last = s.read[0];
+	}
+	return right;
+}
+
+static void test_sample_periods(struct perf_event_attr attr, const struct source *source,
+				bool running)
+{
+	static const unsigned int units[] = { 10, 7, 1, 30, 4 };
+	unsigned int right = 0, samples = 0, want = 0;
+	int fd;
+
+	attr.disabled = 1;
+	attr.sample_period = units[0] * source->unit;
+	attr.sample_type = PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
+	fd = open_mapped(&attr, 8);
+	/* Code that runs for the first time faults. */
+	source->hit(1);
+	ioctl(fd, PERF_EVENT_IOC_PERIOD, &attr.sample_period);
+	ring_count(&ring, PERF_RECORD_SAMPLE);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (unsigned int i = 0; i < ARRAY_SIZE(units); i++) {
+		uint64_t period = units[i] * source->unit, last;
+		unsigned int n;
+
+		/* In the middle of a period, which does not count for the next. */
+		source->hit(1);
+		ring_count(&ring, PERF_RECORD_SAMPLE);
+		if (!running)
+			ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+		last = perf_count(fd);
+		ioctl(fd, PERF_EVENT_IOC_PERIOD, &period);
+		if (!running)
+			ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+		source->hit(SOURCE_UNITS);
+		right += right_periods(&attr, source, last, period, &n);
+		samples += n;
+		want += SOURCE_UNITS / units[i];
+	}
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	ktap_result(samples == want && right == want,
+		    "IOC_PERIOD, %s, %s: %u samples, %u with their period, want %u", source->name,
+		    running ? "running" : "disabled", samples, right, want);
+	close_mapped(fd);
+}
+
+static void hit_faults(unsigned int n)
+{
+	char *p = fresh_pages(n);
+
+	touch_pages(p, n);
+	munmap(p, n * page);
+}
+
+static void hit_system_calls(unsigned int n)
+{
+	while (n--)
+		syscall(__NR_getppid);
+}
+
+#define INSNS	100000
+
+/* A tenth of a unit more, for the last period is seen late. */
+static void hit_instructions(unsigned int n)
+{
+	run_loop(n * (INSNS / 2) + INSNS / 20);
+}
+
+static void test_periods_shown(void)
+{
+	static const struct source faults = { "faults", 1, hit_faults };
+	static const struct source calls = { "system calls", 1, hit_system_calls };
+	static const struct source insns = { "instructions", INSNS, hit_instructions };
+	struct perf_event_attr attr = perf_attr_user(PERF_COUNT_HW_INSTRUCTIONS);
+	int fd = perf_open(&attr, 0, -1, -1, 0);
+
+	for (int running = 0; running < 2; running++) {
+		test_sample_periods(fault_attr(0, 0), &faults, running);
+		test_sample_periods(perf_attr(PERF_TYPE_TRACEPOINT,
+					      tracepoint_id("syscalls/sys_enter_getppid")),
+				    &calls, running);
+		if (fd >= 0)
+			test_sample_periods(attr, &insns, running);
+		else
+			ktap_skip("IOC_PERIOD, instructions", "no such event");
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
 /* ---------------------------------------------------------------------- fields */
 
 #define PLAIN_TYPES	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |	\
@@ -735,6 +858,18 @@ static void test_clock_asleep(void)
 	close_mapped(fd);
 }
 
+static void fault_for(uint64_t ns)
+{
+	uint64_t start = cpu_ns();
+
+	while (cpu_ns() - start < ns) {
+		char *p = fresh_pages(64);
+
+		touch_pages(p, 64);
+		munmap(p, 64 * page);
+	}
+}
+
 /* As many faults as the processor can make, sampled so many times a second of run time. */
 static void test_frequency(void)
 {
@@ -744,21 +879,15 @@ static void test_frequency(void)
 		struct perf_event_attr attr = fault_attr(0, PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD);
 		unsigned int n = 0, late = 0, jumps = 0;
 		struct perf_event_header *h;
-		uint64_t start, last = 0;
+		uint64_t last = 0;
 		struct sample s;
 		int fd;
 
 		attr.freq = 1;
 		attr.sample_freq = freq[i];
 		fd = open_mapped(&attr, 64);
-		start = cpu_ns();
 		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-		while (cpu_ns() - start < 1000000000) {
-			char *p = fresh_pages(64);
-
-			touch_pages(p, 64);
-			munmap(p, 64 * page);
-		}
+		fault_for(1000000000);
 		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 		while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
 			n++;
@@ -771,6 +900,104 @@ static void test_frequency(void)
 		}
 		between(n, freq[i] * 7 / 10, freq[i] * 13 / 10 + 20, "frequency: samples in a second");
 		between(jumps, 0, late / 10, "   jumps of the period, settled");
+		close_mapped(fd);
+	}
+}
+
+/* What was counted from one sample to the next is the period of the second. */
+static void test_frequency_periods(void)
+{
+	struct perf_event_attr attr = fault_attr(0, PERF_SAMPLE_READ | PERF_SAMPLE_PERIOD);
+	unsigned int n = 0, right = 0, changes = 0;
+	uint64_t last = 0, last_period = 0;
+	struct perf_event_header *h;
+	struct sample s;
+	int fd;
+
+	attr.freq = 1;
+	attr.sample_freq = 1000;
+	fd = open_mapped(&attr, 64);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	fault_for(300000000);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		if (!sample_parse(&s, h, &attr))
+			continue;
+		n++;
+		right += s.read[0] - last == s.period;
+		changes += s.period != last_period;
+		last = s.read[0];
+		last_period = s.period;
+	}
+	/* The tick begins a new period where one is late. */
+	between(right, n - n / 10, n, "frequency: samples that show what was counted");
+	between(changes, n / 10, n, "   of which the period has changed");
+	close_mapped(fd);
+}
+
+/* IOC_PERIOD gives an event that has a frequency another one. */
+static void test_ioc_frequency(void)
+{
+	struct perf_event_attr attr = fault_attr(0, PERF_SAMPLE_ADDR);
+	uint64_t limit = sysctl_get("perf_event_max_sample_rate", 0), over = limit + 1, zero = 0;
+	static const uint64_t freq[] = { 200, 1500 };
+	int fd;
+
+	attr.freq = 1;
+	attr.sample_freq = 800;
+	fd = open_mapped(&attr, 64);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	fault_for(100000000);
+	for (unsigned int i = 0; i < ARRAY_SIZE(freq); i++) {
+		if (ioctl(fd, PERF_EVENT_IOC_PERIOD, &freq[i]))
+			ktap_bail_out("IOC_PERIOD");
+		/* Until it has settled. */
+		fault_for(100000000);
+		ring_count(&ring, PERF_RECORD_SAMPLE);
+		fault_for(250000000);
+		between(ring_count(&ring, PERF_RECORD_SAMPLE), freq[i] / 4 * 7 / 10,
+			freq[i] / 4 * 13 / 10 + 5, "IOC_PERIOD of a frequency: samples in 0.25 s");
+	}
+	ktap_result(ioctl(fd, PERF_EVENT_IOC_PERIOD, &zero) && errno == EINVAL,
+		    "IOC_PERIOD of a frequency: 0");
+	ktap_result(ioctl(fd, PERF_EVENT_IOC_PERIOD, &over) && errno == EINVAL,
+		    "IOC_PERIOD of a frequency: over perf_event_max_sample_rate");
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	ktap_result(!ioctl(fd, PERF_EVENT_IOC_PERIOD, &limit),
+		    "IOC_PERIOD of a frequency: perf_event_max_sample_rate");
+	close_mapped(fd);
+}
+
+/* A clock's samples show the period that their time was set by. */
+static void test_clock_ioc_period(void)
+{
+	for (uint64_t id = PERF_COUNT_SW_CPU_CLOCK; id <= PERF_COUNT_SW_TASK_CLOCK; id++) {
+		struct perf_event_attr attr = clock_attr(id, 5000000);
+		unsigned int before = 0, after = 0, other = 0;
+		uint64_t period = 2 * timer_ns();
+		struct perf_event_header *h;
+		struct sample s;
+		int fd;
+
+		fd = open_mapped(&attr, 16);
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+		burn_ns(50000000);
+		ioctl(fd, PERF_EVENT_IOC_PERIOD, &period);
+		burn_ns(100000000);
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+		while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+			if (!sample_parse(&s, h, &attr))
+				continue;
+			if (s.period == attr.sample_period && !after)
+				before++;
+			else if (s.period == period)
+				after++;
+			else
+				other++;
+		}
+		ktap_result(before && after > 2 && !other,
+			    "IOC_PERIOD, %s: samples with the old period %u, new %u, other %u",
+			    id ? "task-clock" : "cpu-clock", before, after, other);
 		close_mapped(fd);
 	}
 }
@@ -1184,6 +1411,7 @@ int main(void)
 	test_period_left();
 	test_ioc_period();
 	test_ioc_period_running();
+	test_periods_shown();
 	test_fields("plain fields", PLAIN_TYPES);
 	test_fields("all fields", PLAIN_TYPES | OTHER_TYPES);
 	test_cgroup();
@@ -1198,7 +1426,10 @@ int main(void)
 	test_sigtrap_blocked();
 	test_clock_period();
 	test_clock_asleep();
+	test_clock_ioc_period();
 	test_frequency();
+	test_frequency_periods();
+	test_ioc_frequency();
 	test_throttle();
 	test_throttled_sleeper();
 	test_limits();
