@@ -231,6 +231,7 @@ static void set_period_stopped(struct perf_event *event, u64 value)
 	}
 	event->attr.sample_period = value;
 	hwc->sample_period = value;
+	hwc->last_period = value;
 	local64_set(&hwc->period_left, value);
 }
 

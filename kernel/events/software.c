@@ -54,7 +54,8 @@ static u64 periods_due(s64 left, u64 period)
 
 /**
  * perf_swevent_set_period - start the next period if one has ended
- * @event: a sampling event; hw.period_left counts down to its overflow
+ * @event: a sampling event; hw.period_left counts down to its overflow, hw.last_period is the one
+ *	that is under way
  *
  * Context: any
  * Return: how many periods have ended since the last call
@@ -66,19 +67,20 @@ u64 perf_swevent_set_period(struct perf_event *event)
 	s64 left = local64_read(&hwc->period_left);
 	u64 nr;
 
-	hwc->last_period = period;
 	do {
 		if (left > 0)
 			return 0;
 		nr = periods_due(left, period);
 	} while (!local64_try_cmpxchg(&hwc->period_left, &left, left + nr * period));
 
+	hwc->last_period = period;
 	return nr;
 }
 
 /*
- * A hit that stands for @nr occurrences: how often does the event overflow? With a period of one
- * and room for the number in the sample, one sample says it all.
+ * A hit that stands for @nr occurrences: how often does the event overflow? The sample is of the
+ * period that has ended, whatever the next one will be. With a period of one and room for the
+ * number in the sample, one sample says it all.
  */
 static __always_inline u64 count_overflows(struct perf_event *event, u64 nr, struct perf_sample_data *data)
 {
@@ -95,9 +97,7 @@ static __always_inline u64 count_overflows(struct perf_event *event, u64 nr, str
 	}
 	if (local64_sub_return(nr, &hwc->period_left) > 0)
 		return 0;
-	nr = perf_swevent_set_period(event);
-	data->period = hwc->last_period;
-	return nr;
+	return perf_swevent_set_period(event);
 }
 
 /* Only what comes after the first overflow of one hit can be too much and is throttled. */
@@ -231,7 +231,6 @@ static bool follows_task(struct perf_event *event)
 static int software_add(struct perf_event *event, int flags)
 {
 	event->hw.state = flags & PERF_EF_START ? 0 : PERF_HES_STOPPED;
-	event->hw.last_period = event->hw.sample_period;
 	if (!follows_task(event))
 		hlist_add_head_rcu(&event->hlist_entry, &event->ctx->sw_list[event->attr.config]);
 	return 0;

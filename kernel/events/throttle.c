@@ -185,6 +185,7 @@ static void freq_tick(struct perf_event *event)
 	left = local64_read(&hwc->period_left);
 	if (left > (s64)freq_adjust(event, now)) {
 		event->pmu->stop(event, PERF_EF_UPDATE);
+		hwc->last_period = hwc->sample_period;
 		local64_set(&hwc->period_left, hwc->sample_period);
 		event->pmu->start(event, PERF_EF_RELOAD);
 	}
