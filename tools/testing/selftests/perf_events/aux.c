@@ -837,7 +837,7 @@ static void test_tell_child(void)
 {
 	struct perf_event_attr attr = telling_attr(TELL_HW_ID | TELL_LOST);
 	unsigned int start = 0, hw_id = 0, lost = 0, wrong = 0;
-	uint64_t id, before = now_ns();
+	uint64_t id, before = now_ns(), after;
 	const struct perf_event_header *h;
 	const struct trailer *t;
 	struct area area;
@@ -852,6 +852,7 @@ static void test_tell_child(void)
 		_exit(0);
 	waitpid(pid, NULL, 0);
 	ioctl(area.fd, PERF_EVENT_IOC_DISABLE, 0);
+	after = now_ns();
 	while ((h = ring_next(&ring))) {
 		struct one_word word;
 
@@ -860,7 +861,7 @@ static void test_tell_child(void)
 		if (t->pid != (uint32_t)pid)
 			continue;
 		wrong += h->misc || t->id != id || t->identifier != id || t->tid != t->pid ||
-			 t->time < before;
+			 t->time < before || t->time > after;
 		switch (h->type) {
 		case PERF_RECORD_ITRACE_START:
 			start++;

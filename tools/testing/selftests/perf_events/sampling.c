@@ -1362,6 +1362,47 @@ static void test_inherited_samples(void)
 	close_mapped(fd);
 }
 
+static uint64_t real_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec;
+}
+
+/* The clock that was asked for is the children's as well. */
+static void test_inherited_clock(void)
+{
+	struct perf_event_attr attr = fault_attr(1, PERF_SAMPLE_TID | PERF_SAMPLE_TIME);
+	unsigned int n = 0, good = 0;
+	struct perf_event_header *h;
+	uint64_t id, before;
+	struct sample s;
+	int fd, status;
+	pid_t child;
+
+	attr.use_clockid = 1;
+	attr.clockid = CLOCK_REALTIME;
+	before = real_ns();
+	fd = open_inherited(&attr, &id);
+	child = fork();
+	if (!child) {
+		touch_pages(fresh_pages(30), 30);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		if (!sample_parse(&s, h, &attr) || s.pid != (uint32_t)child)
+			continue;
+		n++;
+		good += s.time >= before && s.time <= real_ns();
+	}
+	ktap_result(n >= 30 && good == n, "inherited: %u of %u samples with the parent's clock",
+		    good, n);
+	close_mapped(fd);
+}
+
 /* A sample's READ is about the task that was sampled: the last of each add up to the family's. */
 static void test_inherited_read(void)
 {
@@ -1439,6 +1480,7 @@ int main(void)
 	test_bpf_link();
 	test_bpf_query();
 	test_inherited_samples();
+	test_inherited_clock();
 	test_inherited_read();
 	return ktap_finish();
 }
