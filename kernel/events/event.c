@@ -81,7 +81,7 @@ static void event_init_common(struct perf_event *event, const struct perf_event_
 	event->group_leader = spec->leader ?: event;
 	event->state = event->attr.disabled ? PERF_EVENT_STATE_OFF : PERF_EVENT_STATE_INACTIVE;
 	event->id = atomic64_inc_return(&event_ids);
-	event->clock = local_clock;
+	event->clock = spec->parent ? spec->parent->clock : local_clock;
 	atomic_long_set(&event->refcount, 1);
 	raw_spin_lock_init(&event->addr_filters.lock);
 	INIT_LIST_HEAD(&event->addr_filters.list);
