@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events and BPF programs: a program that reads events by the helpers, and what a perf link says
+ * about its event. Programs that hold samples back are in sampling.c.
+ */
+#include "workload.h"
+#include "record.h"
+
+#include <linux/bpf.h>
+
+#define COOKIE		0x0123456789abcdefull
+#define NR_EVENTS	4
+
+static int bpf(int command, union bpf_attr *attr)
+{
+	return syscall(__NR_bpf, command, attr, sizeof(*attr));
+}
+
+static int load(enum bpf_prog_type type, const struct bpf_insn *code, unsigned int insns)
+{
+	union bpf_attr attr = {
+		.prog_type	= type,
+		.insns		= (uintptr_t)code,
+		.insn_cnt	= insns,
+		.license	= (uintptr_t)"GPL",
+	};
+	int fd = bpf(BPF_PROG_LOAD, &attr);
+
+	if (fd < 0)
+		skip_case("the program cannot be loaded");
+	return fd;
+}
+
+/*
+ * Reading
+ */
+
+/* Between the test and its program. */
+struct shared {
+	uint64_t	index;			/* for the program: the event, and flags */
+	int64_t		error;			/* bpf_perf_event_read_value() */
+	uint64_t	value, enabled, running;
+	int64_t		read;			/* bpf_perf_event_read() */
+};
+
+static volatile struct shared *shared;
+static int events;
+
+static int make_map(enum bpf_map_type type, unsigned int size, unsigned int entries,
+		    unsigned int flags)
+{
+	union bpf_attr attr = {
+		.map_type	= type,
+		.key_size	= 4,
+		.value_size	= size,
+		.max_entries	= entries,
+		.map_flags	= flags,
+	};
+
+	return bpf(BPF_MAP_CREATE, &attr);
+}
+
+static int put_event(uint32_t index, uint32_t fd)
+{
+	union bpf_attr attr = {
+		.map_fd	= events,
+		.key	= (uintptr_t)&index,
+		.value	= (uintptr_t)&fd,
+	};
+
+	return bpf(BPF_MAP_UPDATE_ELEM, &attr);
+}
+
+#define MOVE(to, from)							\
+	{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (to), .src_reg = (from) }
+#define SET(to, value)							\
+	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (to), .imm = (value) }
+#define ADD(to, value)							\
+	{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = (to), .imm = (value) }
+#define MAP(to, fd)							\
+	{ .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = (to),		\
+	  .src_reg = BPF_PSEUDO_MAP_FD, .imm = (fd) }, { }
+#define LOAD(to, from, at)						\
+	{ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = (to), .src_reg = (from), .off = (at) }
+#define STORE(to, at, from)						\
+	{ .code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = (to), .src_reg = (from), .off = (at) }
+#define CALL(helper)							\
+	{ .code = BPF_JMP | BPF_CALL, .imm = (helper) }
+#define EXIT()								\
+	{ .code = BPF_JMP | BPF_EXIT }
+#define SHARED(field)	offsetof(struct shared, field)
+
+/* The program runs at each getppid(2), whoever calls it. */
+static void attach_reader(void)
+{
+	int map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct shared), 1, BPF_F_MMAPABLE);
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, 0);
+	int id = tracepoint_id("syscalls/sys_enter_getppid");
+
+	events = make_map(BPF_MAP_TYPE_PERF_EVENT_ARRAY, 4, NR_EVENTS, 0);
+	if (map < 0 || events < 0 || id < 0)
+		skip_case("no BPF maps or no tracepoint");
+	shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	if (shared == MAP_FAILED)
+		fail_case("mmap");
+
+	const struct bpf_insn code[] = {
+		/* r6 = &shared */
+		{ .code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = BPF_REG_10, .off = -4 },
+		MAP(BPF_REG_1, map),
+		MOVE(BPF_REG_2, BPF_REG_10),
+		ADD(BPF_REG_2, -4),
+		CALL(BPF_FUNC_map_lookup_elem),
+		{ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = BPF_REG_0, .off = 1 },
+		EXIT(),
+		MOVE(BPF_REG_6, BPF_REG_0),
+
+		MAP(BPF_REG_1, events),
+		LOAD(BPF_REG_2, BPF_REG_6, SHARED(index)),
+		MOVE(BPF_REG_3, BPF_REG_6),
+		ADD(BPF_REG_3, SHARED(value)),
+		SET(BPF_REG_4, 24),
+		CALL(BPF_FUNC_perf_event_read_value),
+		STORE(BPF_REG_6, SHARED(error), BPF_REG_0),
+
+		MAP(BPF_REG_1, events),
+		LOAD(BPF_REG_2, BPF_REG_6, SHARED(index)),
+		CALL(BPF_FUNC_perf_event_read),
+		STORE(BPF_REG_6, SHARED(read), BPF_REG_0),
+
+		SET(BPF_REG_0, 0),
+		EXIT(),
+	};
+
+	attr.config = id;
+	MUST(ioctl(MUST(perf_open(&attr, 0, -1, -1, 0)), PERF_EVENT_IOC_SET_BPF,
+		   load(BPF_PROG_TYPE_TRACEPOINT, code, ARRAY_SIZE(code))));
+}
+
+static struct shared program_reads(uint64_t index)
+{
+	memset((void *)shared, 0xa5, sizeof(*shared));
+	shared->index = index;
+	short_syscall();
+	return *shared;
+}
+
+/* The helpers refuse with this, and what was to be filled in is cleared. */
+static bool helper_refuses(const char *what, uint64_t index, int error)
+{
+	struct shared r = program_reads(index);
+
+	return same(what, r.error, -error) & same(what, r.read, -error) &
+	       same("value", r.value | r.enabled | r.running, 0);
+}
+
+/* What the program read is between what read(2) says before and after. */
+static bool reads_in_between(const char *what, int fd, uint64_t index)
+{
+	struct timed before = read_timed(fd), after;
+	struct shared r = program_reads(index);
+
+	after = read_timed(fd);
+	return same(what, r.error, 0) &
+	       between("value", r.value, before.value, after.value) &
+	       between("enabled", r.enabled, before.enabled, after.enabled) &
+	       between("running", r.running, before.running, after.running) &
+	       between("bpf_perf_event_read()", r.read, r.value, after.value);
+}
+
+/* The helper itself looks at the hardware or the clock. */
+static bool goes_on(const char *what, uint64_t index)
+{
+	uint64_t last = program_reads(index).value;
+
+	return between(what, program_reads(index).value, last + 1, UINT64_MAX);
+}
+
+static int open_timed(struct perf_event_attr attr, pid_t pid, int cpu)
+{
+	attr.read_format = FORMAT_TIMES;
+	return MUST(perf_open(&attr, pid, cpu, -1, 0));
+}
+
+static bool program_reads_software(void)
+{
+	int fd = open_timed(sw_attr(PERF_COUNT_SW_PAGE_FAULTS), 0, -1);
+	int clock = open_timed(sw_attr(PERF_COUNT_SW_TASK_CLOCK), 0, -1);
+	bool good = true;
+
+	attach_reader();
+	MUST(put_event(0, fd));
+	MUST(put_event(1, clock));
+	program_reads(0);
+	for (int i = 0; i < 10; i++) {
+		fault(10);
+		good &= reads_in_between("faults", fd, 0);
+		good &= reads_in_between("task-clock", clock, 1) & goes_on("task-clock", 1);
+	}
+	good &= between("faults", program_reads(0).value, 100, 1000);
+	disable(fd);
+	fault(10);
+	return good & reads_in_between("disabled", fd, 0) &
+	       same("disabled", program_reads(0).enabled, read_timed(fd).enabled);
+}
+
+static bool program_reads_counters(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "uk");
+	bool good = true;
+	int fd;
+
+	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	attach_reader();
+	attr.disabled = 0;
+	fd = open_timed(attr, 0, -1);
+	MUST(put_event(2, fd));
+	for (int i = 0; i < 10; i++)
+		good &= reads_in_between("cycles", fd, 2) & goes_on("cycles", 2);
+	return good;
+}
+
+/* A CPU's event on that CPU; BPF_F_CURRENT_CPU is the one with the CPU's number. */
+static bool program_reads_cpus(void)
+{
+	bool good = true;
+
+	need_cpus(2);
+	attach_reader();
+	for (int cpu = 0; cpu < 2; cpu++)
+		MUST(put_event(cpu, open_timed(sw_attr(PERF_COUNT_SW_CPU_CLOCK), -1, cpu)));
+	for (int cpu = 0; cpu < 2; cpu++) {
+		struct shared r;
+
+		pin_to_cpu(cpu);
+		r = program_reads(BPF_F_CURRENT_CPU);
+		good &= same("this CPU's", r.error, 0) & between("value", r.value, 1, r.running);
+		good &= same("this CPU's by its number", program_reads(cpu).error, 0);
+		good &= helper_refuses("another CPU's", !cpu, EINVAL);
+	}
+	return good;
+}
+
+/* A task's event that is bound to a CPU has counted there, and can be read wherever the task is. */
+static bool program_reads_bound(void)
+{
+	bool good;
+	int fd;
+
+	need_cpus(2);
+	fd = open_timed(sw_attr(PERF_COUNT_SW_PAGE_FAULTS), 0, 1);
+	attach_reader();
+	MUST(put_event(0, fd));
+	pin_to_cpu(1);
+	fault(20);
+	good = reads_in_between("on its CPU", fd, 0);
+	pin_to_cpu(0);
+	fault(20);
+	return good & reads_in_between("on another CPU", fd, 0) &
+	       between("faults", program_reads(0).value, 20, 39);
+}
+
+static bool program_is_refused(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	pid_t pid = waiting_child();
+	bool good;
+
+	attach_reader();
+	MUST(put_event(0, open_timed(attr, pid, -1)));
+	attr.pinned = 1;
+	attr.disabled = 1;
+	MUST(put_event(1, open_timed(attr, 0, -1)));
+	good = helper_refuses("another task's", 0, EINVAL) &
+	       helper_refuses("pinned, not running", 1, EBUSY) &
+	       helper_refuses("none there", 3, ENOENT) &
+	       helper_refuses("out of the map", NR_EVENTS, E2BIG) &
+	       helper_refuses("flags", 1ull << 32, EINVAL);
+	attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	attr.inherit = 1;
+	good &= refused("an inherited event", put_event(2, open_timed(attr, 0, -1)), EOPNOTSUPP,
+			NULL);
+	end_child(pid);
+	return good;
+}
+
+/*
+ * What a link says
+ */
+
+/* struct bpf_link_info of Linux 6.12, which the C library's headers may not know yet. */
+struct link_info {
+	uint32_t	type, id, prog_id, pad;
+	uint32_t	kind, pad2;		/* enum bpf_perf_event_type */
+	union {
+		struct {
+			uint64_t	name;
+			uint32_t	name_len, offset;
+			uint64_t	addr, missed, cookie;
+		} kprobe;
+		struct {
+			uint64_t	name;
+			uint32_t	name_len, offset;
+			uint64_t	cookie;
+		} uprobe;
+		struct {
+			uint64_t	name;
+			uint32_t	name_len, pad;
+			uint64_t	cookie;
+		} tracepoint;
+		struct {
+			uint64_t	config;
+			uint32_t	type, pad;
+			uint64_t	cookie;
+		} event;
+	};
+	uint64_t	rest[8];
+};
+
+enum { KIND_UPROBE = 1, KIND_URETPROBE, KIND_KPROBE, KIND_KRETPROBE, KIND_TRACEPOINT, KIND_EVENT };
+
+static int object_info(int fd, void *info, unsigned int size)
+{
+	union bpf_attr attr = {
+		.info = { .bpf_fd = fd, .info_len = size, .info = (uintptr_t)info },
+	};
+
+	return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
+}
+
+/* Links a program that does nothing to @fd. The answer has its name in @name. */
+static bool link_says(int fd, enum bpf_prog_type type, char *name, size_t size,
+		      struct link_info *info)
+{
+	static const struct bpf_insn code[] = { SET(BPF_REG_0, 0), EXIT() };
+	int program = load(type, code, ARRAY_SIZE(code)), link;
+	union bpf_attr attr = {
+		.link_create = {
+			.prog_fd	= program,
+			.target_fd	= fd,
+			.attach_type	= BPF_PERF_EVENT,
+			.perf_event	= { .bpf_cookie = COOKIE },
+		},
+	};
+	struct bpf_prog_info about = {};
+
+	link = MUST(bpf(BPF_LINK_CREATE, &attr));
+	MUST(object_info(program, &about, sizeof(about)));
+	memset(info, 0, sizeof(*info));
+	memset(name, 0, size);
+	/* All that have a name have it in the same place. */
+	if (type != BPF_PROG_TYPE_PERF_EVENT) {
+		info->kprobe.name = (uintptr_t)name;
+		info->kprobe.name_len = size;
+	}
+	MUST(object_info(link, info, sizeof(*info)));
+	close(link);
+	return same("type of link", info->type, BPF_LINK_TYPE_PERF_EVENT) &
+	       same("program", info->prog_id, about.id);
+}
+
+static bool named(const char *have, uint32_t len, const char *want)
+{
+	if (strcmp(have, want))
+		ktap_note("name \"%s\", expected \"%s\"", have, want);
+	return !strcmp(have, want) & same("length of the name", len, strlen(want) + 1);
+}
+
+static bool link_of_an_event(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	struct link_info info;
+	char name[8];
+
+	attr.sample_period = 1;
+	return link_says(open_self(&attr, -1), BPF_PROG_TYPE_PERF_EVENT, name, sizeof(name),
+			 &info) &
+	       same("kind", info.kind, KIND_EVENT) &
+	       same("type", info.event.type, PERF_TYPE_SOFTWARE) &
+	       same("config", info.event.config, PERF_COUNT_SW_PAGE_FAULTS) &
+	       same("cookie", info.event.cookie, COOKIE);
+}
+
+static bool link_of_a_tracepoint(void)
+{
+	static const char *const names[] = { "sched_process_fork", "sys_enter_getppid" };
+	static const char *const paths[] = {
+		"sched/sched_process_fork", "syscalls/sys_enter_getppid"
+	};
+	bool good = true;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++) {
+		struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT,
+							tracepoint_id(paths[i]));
+		struct link_info info;
+		char name[64];
+
+		good &= link_says(open_self(&attr, -1), BPF_PROG_TYPE_TRACEPOINT, name,
+				  sizeof(name), &info) &
+			same("kind", info.kind, KIND_TRACEPOINT) &
+			named(name, info.tracepoint.name_len, names[i]) &
+			same("cookie", info.tracepoint.cookie, COOKIE);
+	}
+	return good;
+}
+
+#if defined(__x86_64__)
+#define GETPPID	"__x64_sys_getppid"
+#else
+#define GETPPID	"__arm64_sys_getppid"
+#endif
+
+/* The bit that makes a probe one at the return is bit 0, as format/retprobe says. */
+static int open_probe(const char *pmu, const char *where, uint64_t offset, bool at_return)
+{
+	struct perf_event_attr attr = perf_attr(perf_pmu_type(pmu), at_return);
+
+	attr.config1 = (uintptr_t)where;
+	attr.config2 = offset;
+	return MUST(perf_open(&attr, 0, -1, -1, 0));
+}
+
+static bool link_of_a_kprobe(void)
+{
+	struct link_info info;
+	bool good = true;
+	char name[64];
+
+	if (perf_pmu_type("kprobe") < 0)
+		skip_case("no kprobes");
+	for (int at_return = 0; at_return < 2; at_return++) {
+		good &= link_says(open_probe("kprobe", GETPPID, 0, at_return),
+				  BPF_PROG_TYPE_KPROBE, name, sizeof(name), &info) &
+			same("kind", info.kind, at_return ? KIND_KRETPROBE : KIND_KPROBE) &
+			named(name, info.kprobe.name_len, GETPPID) &
+			same("offset", info.kprobe.offset, 0) &
+			same("missed", info.kprobe.missed, 0) &
+			same("cookie", info.kprobe.cookie, COOKIE);
+	}
+	return good;
+}
+
+static bool link_of_a_uprobe(void)
+{
+	char path[256] = "", name[256];
+	struct link_info info;
+	bool good = true;
+
+	if (perf_pmu_type("uprobe") < 0)
+		skip_case("no uprobes");
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		fail_case("/proc/self/exe");
+	for (int at_return = 0; at_return < 2; at_return++) {
+		good &= link_says(open_probe("uprobe", path, 0x1000, at_return),
+				  BPF_PROG_TYPE_KPROBE, name, sizeof(name), &info) &
+			same("kind", info.kind, at_return ? KIND_URETPROBE : KIND_UPROBE) &
+			named(name, info.uprobe.name_len, path) &
+			same("offset", info.uprobe.offset, 0x1000) &
+			same("cookie", info.uprobe.cookie, COOKIE);
+	}
+	return good;
+}
+
+static const struct test tests[] = {
+	{ "a program reads software events", program_reads_software },
+	{ "a program reads counters", program_reads_counters },
+	{ "a program reads its CPU's events", program_reads_cpus },
+	{ "a program reads an event that is bound to another CPU", program_reads_bound },
+	{ "what a program cannot read", program_is_refused },
+	{ "a link of an event that samples", link_of_an_event },
+	{ "links of tracepoints", link_of_a_tracepoint },
+	{ "links of kprobes", link_of_a_kprobe },
+	{ "links of uprobes", link_of_a_uprobe },
+};
+
+TESTS_MAIN(tests)
