@@ -211,7 +211,7 @@ EXPORT_SYMBOL_GPL(perf_event_read_value);
 
 /**
  * perf_event_read_local - the same without going anywhere
- * @event: counts for the running task or for this CPU
+ * @event: counts for the running task, be it bound to another CPU, or for this CPU
  * @value: result
  * @enabled: result, may be NULL
  * @running: result, may be NULL
@@ -231,7 +231,7 @@ int perf_event_read_local(struct perf_event *event, u64 *value, u64 *enabled, u6
 		return -EOPNOTSUPP;
 	if ((event->attach_state & PERF_ATTACH_TASK) && event->hw.target != current)
 		return -EINVAL;
-	if (event->cpu >= 0 && event->cpu != smp_processor_id() &&
+	if (!(event->attach_state & PERF_ATTACH_TASK) && event->cpu != smp_processor_id() &&
 	    !((event->event_caps & PERF_EV_CAP_READ_SCOPE) && same_place(event)))
 		return -EINVAL;
 
