@@ -597,6 +597,103 @@ static void test_namespaces(void)
 	stop_listening(&ring);
 }
 
+struct namespaces {
+	struct perf_event_header h;
+	uint32_t	pid, tid;
+	uint64_t	nr;
+	struct {
+		uint64_t	dev, ino;
+	} link[NR_NAMESPACES];
+};
+
+/* The next record is of a task in all namespaces that /proc says @pid is in, told by @teller. */
+static bool next_namespaces(pid_t pid, pid_t teller)
+{
+	static const struct {
+		const char	*name;
+		unsigned int	index;
+	} ns[] = {
+		{ "mnt", MNT_NS_INDEX }, { "uts", UTS_NS_INDEX }, { "ipc", IPC_NS_INDEX },
+		{ "pid", PID_NS_INDEX }, { "net", NET_NS_INDEX }, { "user", USER_NS_INDEX },
+		{ "cgroup", CGROUP_NS_INDEX },
+	};
+	const struct namespaces *r = (void *)ring_find(&ring, PERF_RECORD_NAMESPACES);
+	bool good = r && !r->h.misc && body_size(&r->h) == sizeof(*r) - sizeof(r->h) &&
+		    r->nr == NR_NAMESPACES && r->pid == (uint32_t)pid && r->tid == r->pid &&
+		    trailer_of(&r->h)->pid == (uint32_t)teller;
+
+	for (unsigned int i = 0; r && i < ARRAY_SIZE(ns); i++) {
+		uint64_t dev = r->link[ns[i].index].dev, ino = r->link[ns[i].index].ino;
+		char path[64];
+		struct stat st;
+
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, ns[i].name);
+		if (stat(path, &st))
+			memset(&st, 0, sizeof(st));
+		if (dev == st.st_dev && ino == st.st_ino)
+			continue;
+		ktap_note("%s: %llu, expected %llu", ns[i].name, (unsigned long long)ino,
+			  (unsigned long long)st.st_ino);
+		good = false;
+	}
+	return good;
+}
+
+#define OTHER_NAMESPACES	(CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNS)
+
+/* A child is told of with the namespaces that it begins in, whether they are new or not. */
+static void test_namespaces_of_a_child(void)
+{
+	static const unsigned long flags[] = { 0, OTHER_NAMESPACES, CLONE_NEWUSER };
+	struct perf_event_attr attr = listener();
+
+	attr.namespaces = 1;
+	attr.inherit = 1;
+	pin_to_cpu(0);
+	for (unsigned int i = 0; i < ARRAY_SIZE(flags); i++) {
+		pid_t child;
+
+		listen_to(&ring, &attr, 0, 0);
+		child = syscall(__NR_clone, flags[i] | SIGCHLD, NULL, NULL, NULL, NULL);
+		if (!child)
+			for (;;)
+				pause();
+		if (child < 0)
+			ktap_skip("NAMESPACES: of a child", strerror(errno));
+		else
+			ktap_result(next_namespaces(child, getpid()) &&
+				    !ring_find(&ring, PERF_RECORD_NAMESPACES),
+				    "NAMESPACES: of a child, clone flags %#lx", flags[i]);
+		if (child > 0) {
+			kill(child, SIGKILL);
+			waitpid(child, NULL, 0);
+		}
+		stop_listening(&ring);
+	}
+}
+
+/* There and back. */
+static void test_setns(void)
+{
+	struct perf_event_attr attr = listener();
+	int home = open("/proc/self/ns/uts", O_RDONLY);
+	bool good;
+
+	attr.namespaces = 1;
+	listen_to(&ring, &attr, 0, -1);
+	if (home < 0 || unshare(CLONE_NEWUTS | CLONE_NEWIPC)) {
+		ktap_skip("NAMESPACES: setns", "no namespaces");
+	} else {
+		good = next_namespaces(getpid(), getpid());
+		ktap_result(!setns(home, CLONE_NEWUTS) && good &&
+			    next_namespaces(getpid(), getpid()) &&
+			    !ring_find(&ring, PERF_RECORD_NAMESPACES),
+			    "NAMESPACES: unshare and setns");
+	}
+	close(home);
+	stop_listening(&ring);
+}
+
 /* --------------------------------------------------------------- BPF, KSYMBOL */
 
 static int load_program(const char *name)
@@ -731,47 +828,146 @@ static void test_cgroup(void)
 	rmdir(root);
 }
 
-/* ------------------------------------------------------------------ TEXT_POKE */
+/* ------------------------------------------------- TEXT_POKE, KSYMBOL of other text */
+
+#ifdef __x86_64__
+struct text_poke {
+	struct perf_event_header h;
+	uint64_t	addr;
+	uint16_t	old_len, new_len;
+	uint8_t		bytes[];
+};
+
+static uint64_t kernel_symbol(const char *name)
+{
+	FILE *file = fopen("/proc/kallsyms", "r");
+	uint64_t addr, found = 0;
+	char line[256], symbol[128];
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%lx %*c %127s", &addr, symbol) == 2 && !strcmp(symbol, name))
+			found = addr;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* One instruction that changes: what a record leaves there is what the next one finds. */
+struct poked {
+	unsigned int	records;
+	uint64_t	addr;
+	uint16_t	len;
+	uint8_t		first[16], last[16];
+};
+
+static bool follow_poke(struct poked *p, const struct text_poke *r)
+{
+	const uint8_t *old = r->bytes, *new = r->bytes + r->old_len;
+	bool good = r->old_len == r->new_len && r->old_len && r->old_len <= sizeof(p->last) &&
+		    memcmp(old, new, r->old_len);
+
+	if (!good)
+		return false;
+	if (!p->records++) {
+		p->addr = r->addr;
+		p->len = r->old_len;
+		memcpy(p->first, old, p->len);
+	} else {
+		good = r->addr == p->addr && r->old_len == p->len && !memcmp(p->last, old, p->len);
+	}
+	memcpy(p->last, new, p->len);
+	return good;
+}
 
 static void test_text_poke(void)
 {
-#ifdef __x86_64__
 	static const char function[] = "__x64_sys_getppid";
 	struct perf_event_attr attr = listener();
 	struct perf_event_attr probe = perf_attr(perf_pmu_type("kprobe"), 0);
-	struct {
-		struct perf_event_header h;
-		uint64_t	addr;
-		uint16_t	old_len, new_len;
-		uint8_t		bytes[];
-	} *r;
-	unsigned int n = 0, good = 0;
+	uint64_t addr = kernel_symbol(function);
+	struct poked poked = { 0 };
+	unsigned int n = 0, good = 0, follow = 0;
+	struct text_poke *r;
 	int fd;
 
 	attr.text_poke = 1;
 	listen_to(&ring, &attr, -1, 0);
 	probe.config1 = (uintptr_t)function;
-	fd = perf_open(&probe, 0, -1, -1, 0);
-	if (fd < 0) {
-		ktap_skip("TEXT_POKE", "no kprobe");
-		stop_listening(&ring);
-		return;
+	for (int i = 0; i < 2; i++) {
+		fd = perf_open(&probe, 0, -1, -1, 0);
+		if (fd < 0) {
+			ktap_skip("TEXT_POKE", "no kprobe");
+			stop_listening(&ring);
+			return;
+		}
+		close(fd);
 	}
-	close(fd);
 	while ((r = (void *)ring_find(&ring, PERF_RECORD_TEXT_POKE))) {
 		size_t body = 12 + r->old_len + r->new_len;
 
 		n++;
 		good += r->h.misc == PERF_RECORD_MISC_KERNEL && r->addr >> 63 &&
 			body_size(&r->h) == (body + 7) / 8 * 8 && r->old_len + r->new_len > 0;
+		if (r->addr - addr < 16)
+			follow += follow_poke(&poked, r);
 	}
 	ktap_result(n > 0, "TEXT_POKE: %u records of a kprobe that comes and goes", n);
 	exactly(good, n, "TEXT_POKE: address, sizes");
+	ktap_result(poked.records >= 4 && follow == poked.records &&
+		    !memcmp(poked.first, poked.last, poked.len),
+		    "TEXT_POKE: the function's %u bytes, there and back twice in %u records",
+		    poked.len, poked.records);
 	stop_listening(&ring);
-#else
-	ktap_skip("TEXT_POKE", "this architecture does not tell");
-#endif
 }
+
+/* Text that is made up as the kernel runs: what a tracer of functions jumps to. */
+static void test_ksymbol_ool(void)
+{
+	struct perf_event_attr attr = listener(), tracer;
+	struct ksymbol *k;
+	uint64_t addr = 0;
+	uint32_t len = 0;
+	int id = tracepoint_id("ftrace/function"), fd;
+
+	tracer = perf_attr(PERF_TYPE_TRACEPOINT, id);
+	tracer.disabled = 1;
+	attr.ksymbol = 1;
+	pin_to_cpu(0);
+	listen_to(&ring, &attr, -1, 0);
+	fd = id < 0 ? -1 : perf_open(&tracer, 0, -1, -1, 0);
+	if (fd < 0) {
+		ktap_skip("KSYMBOL: OOL", "functions cannot be traced");
+		stop_listening(&ring);
+		return;
+	}
+	k = (void *)ring_find(&ring, PERF_RECORD_KSYMBOL);
+	if (k) {
+		addr = k->addr;
+		len = k->len;
+	}
+	ktap_result(k && k->addr >> 63 && k->len && k->type == PERF_RECORD_KSYMBOL_TYPE_OOL &&
+		    !k->flags && !strcmp(k->name, "ftrace_trampoline") &&
+		    padded(body_size(&k->h), 16, k->name), "KSYMBOL: text of a function tracer");
+	close(fd);
+	k = (void *)ring_find(&ring, PERF_RECORD_KSYMBOL);
+	ktap_result(k && k->addr == addr && k->len == len &&
+		    k->type == PERF_RECORD_KSYMBOL_TYPE_OOL &&
+		    k->flags == PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER &&
+		    !strcmp(k->name, "ftrace_trampoline"), "KSYMBOL: it goes with the tracer");
+	stop_listening(&ring);
+}
+#else
+static void test_text_poke(void)
+{
+	ktap_skip("TEXT_POKE", "this architecture does not tell");
+}
+
+static void test_ksymbol_ool(void)
+{
+	ktap_skip("KSYMBOL: OOL", "this architecture's tracers have no text of their own");
+}
+#endif
 
 /* -------------------------------------------------------- who does not listen */
 
@@ -855,9 +1051,12 @@ int main(int argc, char **argv)
 	test_switch();
 	test_switch_cpu();
 	test_namespaces();
+	test_namespaces_of_a_child();
+	test_setns();
 	test_bpf();
 	test_cgroup();
 	test_text_poke();
+	test_ksymbol_ool();
 	test_deaf();
 	test_cpu_listener();
 	return ktap_finish();
