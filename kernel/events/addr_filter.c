@@ -167,7 +167,7 @@ static int parse_filters(struct perf_event *event, char *text, struct list_head 
 					   event->pmu->nr_addr_filters);
 		filter = kzalloc(sizeof(*filter), GFP_KERNEL);
 		if (!filter)
-			return -ENOMEM;
+			return perf_refuse(-ENOMEM, "filter: no memory");
 		list_add_tail(&filter->entry, filters);
 		ret = parse_filter(event, filter, action, next_word(&text));
 		if (ret)
@@ -403,9 +403,10 @@ int perf_event_set_filter(struct perf_event *event, void __user *arg)
 	if (!tracing && !has_addr_filter(event))
 		return perf_refuse(-EINVAL, "filter: the event has none");
 	text = strndup_user(arg, PAGE_SIZE);
+	if (text == ERR_PTR(-EINVAL))
+		return perf_refuse(-EINVAL, "filter: text of less than %llu bytes", PAGE_SIZE);
 	if (IS_ERR(text))
-		return perf_refuse(PTR_ERR(text), "filter: text of less than %llu bytes",
-				   PAGE_SIZE);
+		return perf_refuse(PTR_ERR(text), "filter: the text cannot be read");
 	ret = tracing ? perf_tracepoint_set_filter(event, text) : set_addr_filters(event, text);
 	kfree(text);
 	return ret;

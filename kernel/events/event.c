@@ -169,9 +169,10 @@ static int event_get_callchain(struct perf_event *event)
 	if (ret == -EOVERFLOW)
 		return perf_refuse(ret, "sample_max_stack: %llu is over perf_event_max_stack %llu",
 				   event->attr.sample_max_stack, sysctl_perf_event_max_stack);
-	if (!ret)
-		event->attach_state |= PERF_ATTACH_CALLCHAIN;
-	return ret;
+	if (ret)
+		return perf_refuse(ret, "sample_type: no memory for call chains");
+	event->attach_state |= PERF_ATTACH_CALLCHAIN;
+	return 0;
 }
 
 static int event_alloc_filters(struct perf_event *event)
@@ -181,7 +182,7 @@ static int event_alloc_filters(struct perf_event *event)
 	event->addr_filter_ranges = kcalloc(event->pmu->nr_addr_filters,
 					    sizeof(*event->addr_filter_ranges), GFP_KERNEL);
 	if (!event->addr_filter_ranges)
-		return -ENOMEM;
+		return perf_refuse(-ENOMEM, "no memory for the event's filters");
 	if (event->parent)
 		perf_addr_filters_clone(event, event->parent);
 	event->addr_filters_gen = 1;
@@ -236,7 +237,7 @@ struct perf_event *perf_event_alloc(const struct perf_event_spec *spec)
 
 	event = event_new(spec);
 	if (!event)
-		return ERR_PTR(-ENOMEM);
+		return ERR_PTR(perf_refuse(-ENOMEM, "no memory for the event"));
 	ret = event_build(event, spec);
 	if (ret) {
 		perf_event_free(event);

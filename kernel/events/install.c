@@ -201,7 +201,7 @@ int perf_install(struct perf_event_context *ctx, struct perf_event *event)
 	if (!perf_epc_find(ctx, event->pmu)) {
 		in.epc = perf_epc_alloc(ctx, event->pmu);
 		if (!in.epc)
-			return -ENOMEM;
+			return perf_refuse(-ENOMEM, "no memory for the PMU's part of the context");
 	}
 	perf_ctx_call(ctx, install_here, &in);
 #ifdef CONFIG_CGROUP_PERF

@@ -106,11 +106,28 @@ static long ioc_pause_output(struct perf_event *event, unsigned long arg)
 	return perf_event_pause_output(event, !!arg);
 }
 
+/* What the tracing subsystem means by its errnos. */
+static const struct {
+	int		err;
+	const char	*why;
+} query_reasons[] = {
+	{ -EPERM,	"query: an event's bpf programs are for CAP_PERFMON to see" },
+	{ -EINVAL,	"query: bpf programs of tracepoints only" },
+	{ -E2BIG,	"query: ids_len is over what an event can have of bpf programs" },
+	{ -ENOSPC,	"query: ids_len is less than there are bpf programs" },
+	{ -EFAULT,	"query: cannot be read or written" },
+	{ -ENOMEM,	"query: no memory" },
+};
+
 static long ioc_query_bpf(struct perf_event *event, unsigned long arg)
 {
 	int ret = perf_event_query_prog_array(event, (void __user *)arg);
 
-	return ret ? perf_refuse(ret, "bpf: not a tracepoint, no CAP_PERFMON, or too little room") : 0;
+	for (int i = 0; i < ARRAY_SIZE(query_reasons); i++) {
+		if (query_reasons[i].err == ret)
+			return perf_refuse(ret, query_reasons[i].why);
+	}
+	return ret ? perf_refuse(ret, "query: refused by the tracing subsystem") : 0;
 }
 
 #ifdef CONFIG_HAVE_HW_BREAKPOINT
@@ -176,7 +193,7 @@ static int modify_breakpoint(struct perf_event *event, struct perf_event_attr *a
 #else
 static int modify_breakpoint(struct perf_event *event, struct perf_event_attr *attr)
 {
-	return -EOPNOTSUPP;
+	return perf_refuse(-EOPNOTSUPP, "modify: this kernel has no breakpoints");
 }
 #endif
 

@@ -251,7 +251,7 @@ static void mapping_close(struct vm_area_struct *vma)
 /* Positions mean something only in the whole of a mapping. */
 static int mapping_may_split(struct vm_area_struct *vma, unsigned long addr)
 {
-	return -EINVAL;
+	return perf_refuse(-EINVAL, "munmap: a buffer is unmapped, moved or protected as a whole");
 }
 
 static vm_fault_t mapping_fault(struct vm_fault *vmf)
@@ -503,7 +503,7 @@ int perf_event_mmap_file(struct file *file, struct vm_area_struct *vma)
 
 	ret = security_perf_event_read(event);
 	if (ret)
-		return ret;
+		return perf_refuse(ret, "security module: no mmap");
 
 	guard(mutex)(&event->mmap_mutex);
 	rb = is_aux_mapping(vma) ? map_aux(event, vma) : map_data(event, vma);

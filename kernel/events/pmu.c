@@ -297,6 +297,17 @@ static int event_init_in_group(struct perf_event *event)
 	return ret;
 }
 
+/* A driver that does not say why: what it most likely looked at. */
+static void refused_by_driver(struct perf_event *event, int err)
+{
+	if (is_sampling_event(event))
+		perf_refuse(err, "type, config, sample_period: PMU %llu refuses config %#llx with period %llu",
+			    event->pmu->type, event->attr.config, event->attr.sample_period);
+	else
+		perf_refuse(err, "type, config: the PMU of type %llu refuses config %#llx",
+			    event->pmu->type, event->attr.config);
+}
+
 static int pmu_try_event(struct pmu *pmu, struct perf_event *event)
 {
 	unsigned int reasons;
@@ -308,10 +319,8 @@ static int pmu_try_event(struct pmu *pmu, struct perf_event *event)
 	event->pmu = pmu;
 	reasons = perf_refusals();
 	ret = event_init_in_group(event);
-	/* A driver that gave no reason of its own. */
 	if (ret && ret != -ENOENT && perf_refusals() == reasons)
-		perf_refuse(ret, "type, config: the PMU of type %llu refuses config %#llx",
-			    pmu->type, event->attr.config);
+		refused_by_driver(event, ret);
 	if (!ret) {
 		ret = event_check_pmu(event);
 		if (!ret)

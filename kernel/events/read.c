@@ -293,7 +293,7 @@ static ssize_t read_single(struct perf_event *event, u64 format, char __user *bu
 	p = put_times(p, &r, format);
 	p = put_member_tail(p, event, &value, format);
 	if (copy_to_user(buf, words, (void *)p - (void *)words))
-		return -EFAULT;
+		return perf_refuse(-EFAULT, "read: the buffer cannot be written");
 	return (void *)p - (void *)words;
 }
 
@@ -333,7 +333,7 @@ static ssize_t read_group(struct perf_event *leader, u64 format, char __user *bu
 	if (nr > VALUES_ON_STACK) {
 		large = kzalloc(nr * sizeof(*values) + size, GFP_KERNEL);
 		if (!large)
-			return -ENOMEM;
+			return perf_refuse(-ENOMEM, "read: no memory for %llu values", nr);
 		values = large;
 		words = large + nr * sizeof(*values);
 	}
@@ -346,7 +346,7 @@ static ssize_t read_group(struct perf_event *leader, u64 format, char __user *bu
 
 	end = put_group(words, &r, format);
 	if (copy_to_user(buf, words, (void *)end - (void *)words))
-		return -EFAULT;
+		return perf_refuse(-EFAULT, "read: the buffer cannot be written");
 	return (void *)end - (void *)words;
 }
 

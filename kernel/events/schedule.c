@@ -726,7 +726,7 @@ int perf_sched_group_fits(struct perf_event *leader, struct perf_event *newcomer
 				   leader->nr_siblings + 2);
 	s = kzalloc(sizeof(*s), GFP_KERNEL);
 	if (!s)
-		return -ENOMEM;
+		return perf_refuse(-ENOMEM, "group: no memory to try it");
 
 	if (leader->pmu == pmu)
 		s->slot[s->nr++] = (struct perf_sched_slot){ leader, -1 };

@@ -198,6 +198,8 @@ static int open_lock_context(struct open *o)
 {
 	struct perf_event_context *ctx = perf_event_find_context(o->event);
 
+	if (ctx == ERR_PTR(-ENOMEM))
+		return perf_refuse(-ENOMEM, "no memory for the context");
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
 	o->event->ctx = o->ctx = ctx;

@@ -25,7 +25,7 @@
 static int map_hardware_event(const unsigned int (*map)[PERF_COUNT_HW_MAX], u64 config)
 {
 	if (config >= PERF_COUNT_HW_MAX)
-		return -EINVAL;
+		return perf_refuse(-EINVAL, "config: there is no hardware event %llu", config);
 	if (!map || (*map)[config] == HW_OP_UNSUPPORTED)
 		return -ENOENT;
 
@@ -38,7 +38,7 @@ static int map_cache_event(const unsigned int (*map)[C(MAX)][C(OP_MAX)][C(RESULT
 	unsigned int id;
 
 	if (cache >= C(MAX) || op >= C(OP_MAX) || result >= C(RESULT_MAX))
-		return -EINVAL;
+		return perf_refuse(-EINVAL, "config: there is no cache event %#llx", config);
 	if (!map)
 		return -ENOENT;
 
