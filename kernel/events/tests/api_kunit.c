@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of what the rest of the kernel calls: events of kernel users, and what they do with them.
+ * What is counted are software events that the tests raise themselves.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+
+#include "../operations.h"
+
+/* What no other code of a test machine raises. */
+#define SOFT	PERF_COUNT_SW_EMULATION_FAULTS
+
+/**
+ * struct consumer - a kernel user of events
+ * @event: its events
+ * @nr: how many
+ * @overflows: how often its handler was called
+ */
+struct consumer {
+	struct perf_event	*event[4];
+	unsigned int		nr;
+	unsigned int		overflows;
+};
+
+static int user_begin(struct kunit *test)
+{
+	test->priv = kunit_kzalloc(test, sizeof(struct consumer), GFP_KERNEL);
+	if (!test->priv)
+		return -ENOMEM;
+	/* The thread of the test is its own: it stays where it is put. */
+	return set_cpus_allowed_ptr(current, cpumask_of(0));
+}
+
+static void user_end(struct kunit *test)
+{
+	struct consumer *u = test->priv;
+
+	while (u && u->nr)
+		perf_event_release_kernel(u->event[--u->nr]);
+}
+
+static void on_overflow(struct perf_event *event, struct perf_sample_data *data,
+			struct pt_regs *regs)
+{
+	((struct consumer *)event->overflow_handler_context)->overflows++;
+}
+
+static struct perf_event_attr soft_attr(u64 period)
+{
+	return (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(struct perf_event_attr),
+		.config = SOFT,
+		.sample_period = period,
+	};
+}
+
+static struct perf_event *create(struct kunit *test, struct perf_event_attr *attr, int cpu,
+				 struct task_struct *task)
+{
+	struct consumer *u = test->priv;
+	struct perf_event *event;
+
+	event = perf_event_create_kernel_counter(attr, cpu, task, on_overflow, u);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(event));
+	KUNIT_ASSERT_LT(test, u->nr, ARRAY_SIZE(u->event));
+	u->event[u->nr++] = event;
+	return event;
+}
+
+static struct perf_event *create_soft(struct kunit *test, u64 period, int cpu,
+				      struct task_struct *task)
+{
+	struct perf_event_attr attr = soft_attr(period);
+
+	return create(test, &attr, cpu, task);
+}
+
+static void raise_one(void *unused)
+{
+	struct pt_regs regs = {};
+
+	perf_sw_event(SOFT, 1, &regs, 0);
+}
+
+/* One after the other: what an overflow leaves to irq_work is done before the next. */
+static void raise_here(unsigned int nr)
+{
+	while (nr--)
+		raise_one(NULL);
+}
+
+static void raise_on(int cpu, unsigned int nr)
+{
+	while (nr--)
+		smp_call_function_single(cpu, raise_one, NULL, 1);
+}
+
+static u64 value_of(struct perf_event *event)
+{
+	u64 enabled, running;
+
+	return perf_event_read_value(event, &enabled, &running);
+}
+
+static void need_two_cpus(struct kunit *test)
+{
+	if (!cpu_online(1))
+		kunit_skip(test, "needs CPUs 0 and 1");
+}
+
+static void test_task_counter(struct kunit *test)
+{
+	struct perf_event *event = create_soft(test, 0, -1, current);
+	u64 enabled, running, value;
+
+	raise_here(5);
+	KUNIT_EXPECT_EQ(test, perf_event_read_value(event, &enabled, &running), 5);
+	KUNIT_EXPECT_GT(test, enabled, 0);
+	KUNIT_EXPECT_EQ(test, enabled, running);
+	KUNIT_EXPECT_EQ(test, perf_event_read_local(event, &value, NULL, NULL), 0);
+	KUNIT_EXPECT_EQ(test, value, 5);
+
+	perf_event_disable(event);
+	perf_event_disable(event);
+	raise_here(5);
+	KUNIT_EXPECT_EQ(test, value_of(event), 5);
+	perf_event_enable(event);
+	perf_event_enable(event);
+	raise_here(5);
+	KUNIT_EXPECT_EQ(test, value_of(event), 10);
+}
+
+static void test_cpu_counter(struct kunit *test)
+{
+	struct perf_event *here, *there;
+
+	need_two_cpus(test);
+	here = create_soft(test, 0, 0, NULL);
+	there = create_soft(test, 0, 1, NULL);
+	raise_here(3);
+	raise_on(1, 7);
+	KUNIT_EXPECT_EQ(test, value_of(here), 3);
+	KUNIT_EXPECT_EQ(test, value_of(there), 7);
+	perf_event_disable(there);
+	raise_on(1, 7);
+	KUNIT_EXPECT_EQ(test, value_of(there), 7);
+	perf_event_enable(there);
+	raise_on(1, 7);
+	KUNIT_EXPECT_EQ(test, value_of(there), 14);
+	KUNIT_EXPECT_EQ(test, value_of(here), 3);
+}
+
+static void test_created_disabled(struct kunit *test)
+{
+	struct perf_event_attr attr = soft_attr(0);
+	struct perf_event *event;
+
+	attr.disabled = 1;
+	event = create(test, &attr, -1, current);
+	raise_here(3);
+	KUNIT_EXPECT_EQ(test, value_of(event), 0);
+	perf_event_enable(event);
+	raise_here(3);
+	KUNIT_EXPECT_EQ(test, value_of(event), 3);
+}
+
+static int raise_and_wait(void *nr)
+{
+	raise_here((uintptr_t)nr);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+/* It keeps what it has counted, and nothing can be had for a task that is gone. */
+static void test_task_that_ends(struct kunit *test)
+{
+	struct perf_event_attr attr = soft_attr(0);
+	struct task_struct *task = kthread_create(raise_and_wait, (void *)6, "perf-api");
+	struct perf_event *event, *late;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	get_task_struct(task);
+	event = create_soft(test, 0, -1, task);
+	wake_up_process(task);
+	msleep(20);
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, value_of(event), 6);
+	perf_event_enable(event);
+	KUNIT_EXPECT_EQ(test, perf_event_pause(event, false), 0);
+	KUNIT_EXPECT_EQ(test, value_of(event), 6);
+
+	late = perf_event_create_kernel_counter(&attr, -1, task, NULL, NULL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(late), -ESRCH);
+	put_task_struct(task);
+}
+
+static void expect_refused(struct kunit *test, struct perf_event_attr *attr, int cpu, int err)
+{
+	struct perf_event *event = perf_event_create_kernel_counter(attr, cpu, NULL, NULL, NULL);
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(event), err);
+	if (!IS_ERR(event))
+		perf_event_release_kernel(event);
+}
+
+static void test_create_refuses(struct kunit *test)
+{
+	struct perf_event_attr attr = soft_attr(0);
+
+	expect_refused(test, &attr, -1, -EINVAL);
+	expect_refused(test, &attr, nr_cpu_ids, -EINVAL);
+	attr.aux_output = 1;
+	expect_refused(test, &attr, 0, -EINVAL);
+	attr.aux_output = 0;
+	attr.aux_pause = 1;
+	expect_refused(test, &attr, 0, -EINVAL);
+	attr.aux_pause = 0;
+	attr.config = PERF_COUNT_SW_MAX;
+	expect_refused(test, &attr, 0, -ENOENT);
+	attr.type = 0x7ffffffe;
+	expect_refused(test, &attr, 0, -ENOENT);
+}
+
+static void test_pause(struct kunit *test)
+{
+	struct perf_event *event = create_soft(test, 0, -1, current);
+
+	raise_here(4);
+	KUNIT_EXPECT_EQ(test, perf_event_pause(event, false), 4);
+	raise_here(4);
+	KUNIT_EXPECT_EQ(test, perf_event_pause(event, true), 4);
+	KUNIT_EXPECT_EQ(test, value_of(event), 0);
+	raise_here(4);
+	KUNIT_EXPECT_EQ(test, value_of(event), 0);
+	perf_event_enable(event);
+	raise_here(4);
+	KUNIT_EXPECT_EQ(test, value_of(event), 4);
+}
+
+static void test_refresh(struct kunit *test)
+{
+	struct perf_event_attr attr = soft_attr(1);
+	struct consumer *u = test->priv;
+	struct perf_event *event;
+
+	attr.disabled = 1;
+	event = create(test, &attr, -1, current);
+	KUNIT_EXPECT_EQ(test, perf_event_refresh(event, 2), 0);
+	raise_here(5);
+	KUNIT_EXPECT_EQ(test, u->overflows, 2);
+	KUNIT_EXPECT_EQ(test, (int)event->state, PERF_EVENT_STATE_OFF);
+	KUNIT_EXPECT_EQ(test, value_of(event), 2);
+	KUNIT_EXPECT_EQ(test, perf_event_refresh(event, 1), 0);
+	raise_here(5);
+	KUNIT_EXPECT_EQ(test, u->overflows, 3);
+
+	KUNIT_EXPECT_EQ(test, perf_event_refresh(create_soft(test, 0, -1, current), 1), -EINVAL);
+	attr.inherit = 1;
+	KUNIT_EXPECT_EQ(test, perf_event_refresh(create(test, &attr, -1, current), 1), -EINVAL);
+}
+
+static void test_period(struct kunit *test)
+{
+	struct perf_event *event = create_soft(test, 100, -1, current);
+	struct perf_event *counts = create_soft(test, 0, -1, current);
+	struct consumer *u = test->priv;
+
+	raise_here(99);
+	KUNIT_EXPECT_EQ(test, u->overflows, 0);
+	raise_here(1);
+	KUNIT_EXPECT_EQ(test, u->overflows, 1);
+	KUNIT_EXPECT_EQ(test, perf_event_period(event, 10), 0);
+	/* The period that is under way may end at once. */
+	raise_here(10);
+	u->overflows = 0;
+	raise_here(50);
+	KUNIT_EXPECT_EQ(test, u->overflows, 5);
+
+	KUNIT_EXPECT_EQ(test, perf_event_period(event, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, perf_event_period(event, BIT_ULL(63)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, perf_event_period(counts, 10), -EINVAL);
+	u->overflows = 0;
+	raise_here(50);
+	KUNIT_EXPECT_EQ(test, u->overflows, 5);
+}
+
+static void test_read_local_refuses(struct kunit *test)
+{
+	struct perf_event_attr attr = soft_attr(0);
+	struct perf_event *pinned;
+	struct task_struct *task;
+	u64 value;
+
+	attr.inherit = 1;
+	KUNIT_EXPECT_EQ(test, perf_event_read_local(create(test, &attr, -1, current), &value, NULL,
+						    NULL), -EOPNOTSUPP);
+	attr.inherit = 0;
+	attr.pinned = 1;
+	pinned = create(test, &attr, -1, current);
+	KUNIT_EXPECT_EQ(test, perf_event_read_local(pinned, &value, NULL, NULL), 0);
+	perf_event_disable(pinned);
+	KUNIT_EXPECT_EQ(test, perf_event_read_local(pinned, &value, NULL, NULL), -EBUSY);
+
+	task = kthread_run(raise_and_wait, NULL, "perf-api");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_EXPECT_EQ(test, perf_event_read_local(create_soft(test, 0, -1, task), &value, NULL,
+						    NULL), -EINVAL);
+	kthread_stop(task);
+	if (cpu_online(1))
+		KUNIT_EXPECT_EQ(test, perf_event_read_local(create_soft(test, 0, 1, NULL), &value,
+							    NULL, NULL), -EINVAL);
+}
+
+/* What a kernel begins with; the rates, which the load changes, are sysctls' to look at. */
+static void test_defaults(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, sysctl_perf_event_paranoid,
+			IS_ENABLED(CONFIG_SECURITY_PERF_EVENTS_RESTRICT) ? 3 : 2);
+	KUNIT_EXPECT_EQ(test, sysctl_perf_event_mlock, (int)(512 + PAGE_SIZE / 1024));
+	KUNIT_EXPECT_EQ(test, sysctl_perf_event_max_stack, 127);
+	KUNIT_EXPECT_EQ(test, sysctl_perf_event_max_contexts_per_stack, 8);
+}
+
+static struct kunit_case user_cases[] = {
+	KUNIT_CASE(test_task_counter),
+	KUNIT_CASE(test_cpu_counter),
+	KUNIT_CASE(test_created_disabled),
+	KUNIT_CASE(test_task_that_ends),
+	KUNIT_CASE(test_create_refuses),
+	KUNIT_CASE(test_pause),
+	KUNIT_CASE(test_refresh),
+	KUNIT_CASE(test_period),
+	KUNIT_CASE(test_read_local_refuses),
+	KUNIT_CASE(test_defaults),
+	{ }
+};
+
+static struct kunit_suite user_suite = {
+	.name		= "perf_api",
+	.init		= user_begin,
+	.exit		= user_end,
+	.test_cases	= user_cases,
+};
+
+kunit_test_suite(user_suite);
