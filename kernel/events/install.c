@@ -21,16 +21,22 @@ static void epc_get(struct perf_event_pmu_context *epc)
 		list_add(&epc->counter_entry, &epc->ctx->counter_list);
 }
 
+/* Those that give counters out are the CPUs' own, those with a type of their own the kernel's. */
+static bool pmu_may_go(const struct pmu *pmu)
+{
+	return pmu->module || (pmu->type >= PERF_TYPE_MAX && !perf_pmu_has_counters(pmu));
+}
+
 /*
- * PMU contexts stay with their context, so that opening again finds them; but not those of a
- * module's PMU, which may go away.
+ * PMU contexts stay with their context, so that opening again finds them; but not those of a PMU
+ * that may be unregistered: of a module, or of a device whose driver can be unbound.
  */
 static void epc_put(struct perf_event_pmu_context *epc)
 {
 	if (--epc->nr_events)
 		return;
 	list_del_init(&epc->counter_entry);
-	if (epc->pmu->module && (epc->ctx->task || epc->ctx->cgrp)) {
+	if (pmu_may_go(epc->pmu) && (epc->ctx->task || epc->ctx->cgrp)) {
 		list_del(&epc->entry);
 		perf_epc_free(epc->ctx, epc);
 	}

@@ -319,6 +319,27 @@ static void test_pmu_of_cpus(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&m->ended), 1);
 }
 
+/* A PMU that is gone leaves nothing of itself with a task that has had its events. */
+static void test_task_forgets_pmu(struct kunit *test)
+{
+	struct meter *m = test->priv;
+	struct perf_event_attr attr;
+
+	m->pmu.task_ctx_nr = perf_sw_context;
+	KUNIT_ASSERT_EQ(test, meter_register(m), 0);
+	attr = meter_attr(m);
+	open_meter(test, &attr, -1, current, NULL);
+	atomic64_add(5, &m->now);
+	KUNIT_EXPECT_EQ(test, value_of(m->event[0]), 5);
+	close_meters(m);
+	perf_pmu_unregister(&m->pmu);
+	m->registered = false;
+
+	KUNIT_ASSERT_NOT_NULL(test, current->perf_event_ctxp);
+	guard(mutex)(&current->perf_event_ctxp->mutex);
+	KUNIT_EXPECT_NULL(test, perf_epc_find(current->perf_event_ctxp, &m->pmu));
+}
+
 struct late_open {
 	struct perf_event_attr	attr;
 	struct completion	done;
@@ -859,6 +880,7 @@ static void test_crowd_on_the_way(struct kunit *test)
 static struct kunit_case pmu_cases[] = {
 	KUNIT_CASE(test_pmu_types),
 	KUNIT_CASE(test_pmu_of_cpus),
+	KUNIT_CASE(test_task_forgets_pmu),
 	KUNIT_CASE(test_unregister_waits),
 	KUNIT_CASE(test_ranges_are_programmed),
 	KUNIT_CASE(test_migrate),
