@@ -404,8 +404,8 @@ static bool software_waits_with_its_group(void)
 	return good;
 }
 
-/* A group that has two hardware PMUs in it, which do not count together. */
-static bool no_group_of_two_pmus(void)
+/* A breakpoint is scheduled as software is: it is welcome in any group, and counts with it. */
+static bool breakpoint_in_hardware_group(void)
 {
 	struct perf_event_attr bp = perf_attr(PERF_TYPE_BREAKPOINT, 0);
 	struct perf_event_attr hw = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
@@ -418,10 +418,46 @@ static bool no_group_of_two_pmus(void)
 	bp.bp_addr = (uintptr_t)&watched;
 	bp.bp_len = sizeof(watched);
 	bp.exclude_kernel = 1;
+	fd = perf_open(&bp, 0, -1, -1, 0);
+	if (fd < 0)
+		skip_case("no breakpoints");
+	close(fd);
 	leader = open_self(&hw, -1);
-	fd = perf_open(&bp, 0, -1, leader, 0);
-	/* A breakpoint may count as software, which is welcome in any group. */
-	return fd >= 0 || refused("breakpoint in a hardware group", fd, EINVAL, "group");
+	fd = open_self(&bp, leader);
+	watched = 1;
+	enable(leader);
+	for (int i = 0; i < 10; i++)
+		watched = i;
+	disable(leader);
+	watched = 2;
+	return same("writes", perf_count(fd), 10) &
+	       between("cycles", perf_count(leader), 1, UINT64_MAX / 2);
+}
+
+/* Cycles of one kind of core of a hybrid machine. */
+static struct perf_event_attr core_attr(const char *pmu)
+{
+	int type = perf_pmu_type(pmu);
+
+	if (type < 0)
+		skip_case("one hardware PMU");
+	return hw_attr((uint64_t)type << PERF_PMU_TYPE_SHIFT | PERF_COUNT_HW_CPU_CYCLES, "u");
+}
+
+/* Two hardware PMUs do not count together, whether or not software leads them. */
+static bool no_group_of_two_pmus(void)
+{
+	struct perf_event_attr core = core_attr("cpu_core"), atom = core_attr("cpu_atom");
+	struct perf_event_attr dummy = sw_attr(DUMMY);
+	int leader = open_self(&core, -1), software = open_self(&dummy, -1), fd;
+	bool good;
+
+	fd = perf_open(&atom, 0, -1, leader, 0);
+	good = refused("led by hardware", fd, EINVAL, "another PMU");
+	open_self(&core, leader);
+	open_self(&core, software);
+	fd = perf_open(&atom, 0, -1, software, 0);
+	return good & refused("led by software", fd, EINVAL, "another PMU");
 }
 
 /* The group rules: other CPU, other task, other clock. */
@@ -482,7 +518,8 @@ static const struct test tests[] = {
 	{ "a software leader with hardware siblings", software_leads_hardware },
 	{ "a hardware leader with software siblings", hardware_leads_software },
 	{ "software events take their group's turns", software_waits_with_its_group },
-	{ "a breakpoint in a hardware group", no_group_of_two_pmus },
+	{ "a breakpoint in a hardware group", breakpoint_in_hardware_group },
+	{ "no group of two hardware PMUs", no_group_of_two_pmus },
 	{ "who may join a group", group_rules },
 	{ "FD_NO_GROUP makes no group", no_group_flag },
 };
