@@ -215,6 +215,7 @@ static long ioc_modify_attributes(struct perf_event *event, unsigned long arg)
 static const struct {
 	unsigned int	cmd;
 	long		(*fn)(struct perf_event *event, unsigned long arg);
+	bool		pointer;	/* the size in its number is that of a pointer */
 } requests[] = {
 	{ PERF_EVENT_IOC_ENABLE,		ioc_enable },
 	{ PERF_EVENT_IOC_DISABLE,		ioc_disable },
@@ -222,12 +223,12 @@ static const struct {
 	{ PERF_EVENT_IOC_RESET,			ioc_reset },
 	{ PERF_EVENT_IOC_PERIOD,		ioc_period },
 	{ PERF_EVENT_IOC_SET_OUTPUT,		ioc_set_output },
-	{ PERF_EVENT_IOC_SET_FILTER,		ioc_set_filter },
-	{ PERF_EVENT_IOC_ID,			ioc_id },
+	{ PERF_EVENT_IOC_SET_FILTER,		ioc_set_filter,		true },
+	{ PERF_EVENT_IOC_ID,			ioc_id,			true },
 	{ PERF_EVENT_IOC_SET_BPF,		ioc_set_bpf },
 	{ PERF_EVENT_IOC_PAUSE_OUTPUT,		ioc_pause_output },
-	{ PERF_EVENT_IOC_QUERY_BPF,		ioc_query_bpf },
-	{ PERF_EVENT_IOC_MODIFY_ATTRIBUTES,	ioc_modify_attributes },
+	{ PERF_EVENT_IOC_QUERY_BPF,		ioc_query_bpf,		true },
+	{ PERF_EVENT_IOC_MODIFY_ATTRIBUTES,	ioc_modify_attributes,	true },
 };
 
 long perf_event_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -251,7 +252,7 @@ static unsigned int compat_cmd(unsigned int cmd)
 	for (int i = 0; i < ARRAY_SIZE(requests); i++) {
 		unsigned int native = requests[i].cmd;
 
-		if (_IOC_SIZE(native) == sizeof(void *) &&
+		if (requests[i].pointer &&
 		    _IOC_SIZE(cmd) == sizeof(compat_uptr_t) &&
 		    (native & ~(_IOC_SIZEMASK << _IOC_SIZESHIFT)) ==
 		    (cmd & ~(_IOC_SIZEMASK << _IOC_SIZESHIFT)))
