@@ -3,6 +3,7 @@
 # Debian's perf record in the guest, in the forms people use: what it recorded, whom, in which buffers,
 # is read with perf report and perf script.
 . /tests/lib.sh
+unlimited
 
 # --- where the time goes. On a fast machine there are a few hundred samples; shares of them scatter by 2 %.
 

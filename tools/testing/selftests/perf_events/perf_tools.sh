@@ -3,6 +3,7 @@
 # Debian's perf beyond record and stat: top, trace, sched, lock, probe, script, and what hangs on them.
 # What each prints is compared with what the measured program, hot, does.
 . /tests/lib.sh
+unlimited
 
 case $(uname -m) in
 aarch64) third=%x2 getppid=173 ;;

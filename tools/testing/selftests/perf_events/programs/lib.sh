@@ -105,6 +105,14 @@ have_instructions() {
 	[ "$count" -ge 8000000 ] 2>/dev/null && [ "$count" -lt 8200000 ]
 }
 
+# Where the host's time is the clock it shall not say how many samples there are. The rate can be set
+# while there is a limit.
+unlimited() {
+	for setting in perf_cpu_time_max_percent=25 perf_event_max_sample_rate=100000 perf_cpu_time_max_percent=0; do
+		echo "${setting#*=}" >"/proc/sys/kernel/${setting%=*}"
+	done
+}
+
 echo "KTAP version 1"
 mkdir -p /tmp
 : >$out
