@@ -9,9 +9,7 @@
 #include <linux/slab.h>
 
 #include "../operations.h"
-
-/* What no other code of a test machine raises. */
-#define SOFT	PERF_COUNT_SW_EMULATION_FAULTS
+#include "soft.h"
 
 /**
  * struct consumer - a kernel user of events
@@ -77,39 +75,6 @@ static struct perf_event *create_soft(struct kunit *test, u64 period, int cpu,
 	struct perf_event_attr attr = soft_attr(period);
 
 	return create(test, &attr, cpu, task);
-}
-
-static void raise_one(void *unused)
-{
-	struct pt_regs regs = {};
-
-	perf_sw_event(SOFT, 1, &regs, 0);
-}
-
-/* One after the other: what an overflow leaves to irq_work is done before the next. */
-static void raise_here(unsigned int nr)
-{
-	while (nr--)
-		raise_one(NULL);
-}
-
-static void raise_on(int cpu, unsigned int nr)
-{
-	while (nr--)
-		smp_call_function_single(cpu, raise_one, NULL, 1);
-}
-
-static u64 value_of(struct perf_event *event)
-{
-	u64 enabled, running;
-
-	return perf_event_read_value(event, &enabled, &running);
-}
-
-static void need_two_cpus(struct kunit *test)
-{
-	if (!cpu_online(1))
-		kunit_skip(test, "needs CPUs 0 and 1");
 }
 
 static void test_task_counter(struct kunit *test)
