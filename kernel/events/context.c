@@ -252,18 +252,16 @@ struct perf_event_pmu_context *perf_epc_alloc(struct perf_event_context *ctx, st
 	struct perf_event_pmu_context *epc = &ctx->first_epc;
 
 	if (epc->pmu)
-		epc = kmalloc(sizeof(*epc), GFP_KERNEL);
+		epc = kzalloc(sizeof(*epc), GFP_KERNEL);
 	if (!epc)
 		return NULL;
-	*epc = (struct perf_event_pmu_context) {
-		.pmu		= pmu,
-		.seq		= 1,
-		.sched_cpu	= -1,
-		.flexible	= LIST_HEAD_INIT(epc->flexible),
-		.pinned		= LIST_HEAD_INIT(epc->pinned),
-		.entry		= LIST_HEAD_INIT(epc->entry),
-		.counter_entry	= LIST_HEAD_INIT(epc->counter_entry),
-	};
+	epc->pmu = pmu;
+	epc->seq = 1;
+	epc->sched_cpu = -1;
+	INIT_LIST_HEAD(&epc->flexible);
+	INIT_LIST_HEAD(&epc->pinned);
+	INIT_LIST_HEAD(&epc->entry);
+	INIT_LIST_HEAD(&epc->counter_entry);
 	if (perf_pmu_has_counters(pmu)) {
 		epc->sched = kmalloc(sizeof(*epc->sched), GFP_KERNEL);
 		if (!epc->sched) {
