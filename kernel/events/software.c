@@ -180,8 +180,7 @@ static __always_inline void fire_context(struct perf_event_context *ctx, u32 id,
 	}
 }
 
-/* Preemption off, no recursion: the scheduler's own hooks come straight here. */
-void ___perf_sw_event(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr)
+static __always_inline void fire(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr)
 {
 	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
 	struct perf_event_context *ctx;
@@ -197,6 +196,12 @@ void ___perf_sw_event(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr)
 		fire_context(ctx, event_id, nr, regs, addr);
 }
 
+/* Preemption off, no recursion: the scheduler's own hooks come straight here. */
+void ___perf_sw_event(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr)
+{
+	fire(event_id, nr, regs, addr);
+}
+
 /* An event inside the handling of another (a fault while a user stack is copied) is not one. */
 void __perf_sw_event(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr)
 {
@@ -205,7 +210,7 @@ void __perf_sw_event(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr)
 	preempt_disable_notrace();
 	rctx = perf_swevent_get_recursion_context();
 	if (likely(rctx >= 0)) {
-		___perf_sw_event(event_id, nr, regs, addr);
+		fire(event_id, nr, regs, addr);
 		perf_swevent_put_recursion_context(rctx);
 	}
 	preempt_enable_notrace();
