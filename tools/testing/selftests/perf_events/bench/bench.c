@@ -211,31 +211,64 @@ static const struct row *find_row(const char *name)
 	return NULL;
 }
 
+static bool measure(struct run *run, const struct row *row, double *raw)
+{
+	*run = (struct run) { .row = row };
+	errno = 0;
+	return run_row(run, raw);
+}
+
 /* Raw cost of @row, measured when there is need; 0 with run->reason set when that fails. */
 static double raw_cost(struct run *run, const struct row *row)
 {
 	double *raw = &raw_of[row - rows];
 
-	*run = (struct run) { .row = row };
-	errno = 0;
-	if ((!*raw || row->work->drifts) && !run_row(run, raw))
+	if (!*raw && !measure(run, row, raw))
 		*raw = 0;
 	return *raw;
 }
 
+static bool measure_once(struct run *run, const struct row *row, double *raw, double *marginal)
+{
+	double floor = row->floor ? raw_cost(run, find_row(row->floor)) : 0;
+
+	if (row->floor && !floor)
+		return false;
+	*raw = raw_cost(run, row);
+	*marginal = *raw - floor;
+	return *raw;
+}
+
+/* Floor and row take turns; a turn of the row is compared with the floor before and after it. */
+static bool measure_in_turns(struct run *run, const struct row *row, double *raw, double *marginal)
+{
+	double cost[MAX_ROUNDS], more[MAX_ROUNDS], before, after;
+	const struct row *floor = find_row(row->floor);
+	unsigned int turns = row->work->turns, i;
+
+	if (!measure(run, floor, &before))
+		return false;
+	for (i = 0; i < turns; i++) {
+		if (!measure(run, row, &cost[i]) || !measure(run, floor, &after))
+			return false;
+		more[i] = cost[i] - (before + after) / 2;
+		before = after;
+	}
+	*raw = middle(cost, turns);
+	*marginal = middle(more, turns);
+	return true;
+}
+
 static bool show_row(const struct row *row)
 {
+	bool in_turns = row->floor && row->work->turns;
+	double raw, marginal;
 	static struct run run;
-	double floor = 0, raw, marginal;
 
-	if (row->floor)
-		floor = raw_cost(&run, find_row(row->floor));
-	raw = row->floor && !floor ? 0 : raw_cost(&run, row);
-	if (!raw) {
+	if (!(in_turns ? measure_in_turns : measure_once)(&run, row, &raw, &marginal)) {
 		printf("%s %s %s\n", run.skip ? "skip" : "fail", row->name, run.reason);
 		return run.skip;
 	}
-	marginal = raw - floor;
 	if (row->per_record)
 		marginal /= row->records;
 	printf("row %s raw %.0f marginal %.0f\n", row->name, raw, marginal);

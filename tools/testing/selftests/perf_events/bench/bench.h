@@ -104,7 +104,7 @@ struct run {
  * @round: does @ops operations
  * @teardown: undoes @setup, after the events are closed; may be NULL
  * @opens: @round itself opens what the row is about
- * @drifts: what went before moves the cost, so a row's floor is measured just before the row
+ * @turns: what went before moves the cost, so a row and its floor take this many turns; 0: they do not
  *
  * The callbacks return false with run->reason set when they fail.
  */
@@ -116,7 +116,7 @@ struct work {
 	bool		(*round)(struct run *run, unsigned int ops);
 	void		(*teardown)(struct run *run);
 	bool		opens;
-	bool		drifts;
+	unsigned int	turns;
 };
 
 /**

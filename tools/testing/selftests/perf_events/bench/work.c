@@ -160,7 +160,7 @@ static bool fork_exit_round(struct run *run, unsigned int ops)
 }
 
 const struct work work_fork_exit = {
-	.rounds = 8, .ops = 300, .round = fork_exit_round, .drifts = true,
+	.rounds = 1, .ops = 200, .round = fork_exit_round, .turns = 32,
 };
 
 static bool fault_setup(struct run *run)
