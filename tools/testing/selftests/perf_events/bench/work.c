@@ -159,8 +159,9 @@ static bool fork_exit_round(struct run *run, unsigned int ops)
 	return true;
 }
 
+/* What RCU has still to free goes from one round to the next: long rounds, and not many. */
 const struct work work_fork_exit = {
-	.rounds = 1, .ops = 200, .round = fork_exit_round, .turns = 32,
+	.rounds = 1, .ops = 1500, .round = fork_exit_round, .turns = 8,
 };
 
 static bool fault_setup(struct run *run)
