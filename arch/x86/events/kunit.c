@@ -788,6 +788,70 @@ static void sleep_leaves_counts_and_periods(struct kunit *test)
 	KUNIT_EXPECT_LE(test, c->samples_after, insns / SLEEP_PERIOD + 4);
 }
 
+/* A sampling event on counter @idx of this CPU, as a schedule of its own. */
+static void load_alone(struct perf_schedule *s, struct perf_event *event, unsigned int idx)
+{
+	s->nr = 1;
+	s->slot[0].event = event;
+	s->slot[0].idx = idx;
+	x86_sched_load(event->pmu, s);
+}
+
+/* It finds the value in a counter that it has left there, but not in one that it comes to. */
+static void moved_event_writes_its_counter(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	struct perf_schedule *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	s64 left = SLEEP_ROUNDS, stays = 0, moves = 0;
+	bool busy = true, same = false;
+	unsigned int from, to;
+	struct x86_cpu *cpu;
+	unsigned long flags;
+	u64 tag;
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	if (!x86_nr_cores || x86_hw.netburst)
+		kunit_skip(test, "no counters that are alike");
+
+	local_irq_save(flags);
+	cpu = this_cpu_ptr(&x86_cpu);
+	if (cpu->core && !cpu->loaded) {
+		busy = false;
+		from = __ffs64(cpu->core->counters);
+		to = from + 1;
+		event->pmu = &cpu->core->pmu;
+		event->hw.idx = event->hw.last_cpu = -1;
+		event->hw.flags = X86_EVENT_SAMPLING;
+		/* Of user programs, so that it stands still here. */
+		event->hw.config = x86_generic_select(cpu->core, PERF_COUNT_HW_INSTRUCTIONS) |
+				   ARCH_PERFMON_EVENTSEL_USR;
+		event->hw.sample_period = left;
+		local64_set(&event->hw.period_left, left);
+
+		load_alone(s, event, from);
+		x86_sched_save(event->pmu, s, 1);
+		tag = cpu->tag[from];
+		load_alone(s, event, from);
+		same = cpu->tag[from] == tag;
+		stays = local64_read(&event->hw.prev_count);
+		x86_sched_save(event->pmu, s, 1);
+		x86_counter_write(cpu, to, -1);
+		cpu->tag[to] = cpu->tag[from];
+		load_alone(s, event, to);
+		x86_event_update(event);
+		moves = local64_read(&event->hw.prev_count);
+		x86_sched_save(event->pmu, s, 1);
+	}
+	local_irq_restore(flags);
+
+	if (busy)
+		kunit_skip(test, "somebody counts here");
+	KUNIT_EXPECT_TRUE(test, same);
+	KUNIT_EXPECT_EQ(test, stays, -left);
+	KUNIT_EXPECT_EQ(test, moves, -left);
+}
+
 /*
  * The interrupt of an event that has just gone may find that nobody counts any more. If it then left
  * the local APIC's entry masked, no later event would ever interrupt on that CPU. One that did not
@@ -841,6 +905,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE(last_events_interrupt_opens_the_entry),
 	KUNIT_CASE(recorded_branches_have_their_interrupts),
 	KUNIT_CASE(sleep_leaves_counts_and_periods),
+	KUNIT_CASE(moved_event_writes_its_counter),
 	KUNIT_CASE_SLOW(solver_agrees_with_brute_force),
 	KUNIT_CASE(solver_moves_events_along_a_chain),
 	KUNIT_CASE(solver_leaves_everything_on_failure),

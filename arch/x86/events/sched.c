@@ -258,6 +258,9 @@ static void load_select(struct x86_cpu *cpu, const struct perf_sched_slot *slot)
 	struct perf_event *event = slot->event;
 	unsigned int idx = slot->idx & X86_SLOT_COUNTER;
 
+	/* What it left in another counter is not in this one, even if their tags are the same. */
+	if (event->hw.idx != idx)
+		event->hw.last_cpu = -1;
 	event->hw.idx = idx;
 	event->hw.event_base_rdpmc = x86_rdpmc_index(cpu, idx);
 	if (event->hw.extra_reg.reg)
