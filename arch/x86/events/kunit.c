@@ -602,6 +602,23 @@ static void events_are_on_their_counters(struct kunit *test)
 	}
 }
 
+/* The first CPU of a kind tells its counters; one that has fewer has no PMU, one with more does. */
+static void core_without_a_counter_has_no_pmu(struct kunit *test)
+{
+	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, core);
+	core->counters = ARCH(10, 4);
+	KUNIT_EXPECT_TRUE(test, intel_core_takes(core, ARCH(8, 3)));
+	KUNIT_EXPECT_EQ(test, core->counters, ARCH(8, 3));
+	cpumask_set_cpu(0, &core->cpus);
+	KUNIT_EXPECT_TRUE(test, intel_core_takes(core, ARCH(8, 3)));
+	KUNIT_EXPECT_TRUE(test, intel_core_takes(core, ARCH(10, 4)));
+	KUNIT_EXPECT_FALSE(test, intel_core_takes(core, ARCH(6, 3)));
+	KUNIT_EXPECT_FALSE(test, intel_core_takes(core, ARCH(8, 2)));
+	KUNIT_EXPECT_EQ(test, core->counters, ARCH(8, 3));
+}
+
 /* SDM 3B: bits 30:23 are reserved on clients; event files JKT, IVT: on servers all are set together. */
 static void remote_memory_is_the_servers(struct kunit *test)
 {
@@ -927,6 +944,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE(p4_schedules_share_no_escr),
 	KUNIT_CASE(events_are_on_their_counters),
 	KUNIT_CASE(goldmont_counts_walks_at_retirement),
+	KUNIT_CASE(core_without_a_counter_has_no_pmu),
 	KUNIT_CASE(remote_memory_is_the_servers),
 	KUNIT_CASE(broadwell_misses_go_to_its_memory),
 #endif

@@ -440,6 +440,7 @@ bool x86_user_reads_counters(void);
 #ifdef CONFIG_CPU_SUP_INTEL
 int  intel_pmu_detect(void);
 bool intel_core_is_here(struct x86_core *core);
+bool intel_core_takes(struct x86_core *core, u64 counters);
 void intel_smi_cpu_starting(void);
 extern const struct attribute_group intel_smi_group;
 

@@ -73,8 +73,10 @@ static int pmu_cpu_starting(unsigned int nr)
 	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
 
 	cpu->core = this_core();
-	if (!cpu->core)
+	if (!cpu->core) {
+		pr_warn_once("CPU %u is a kind of core of its own: no PMU\n", nr);
 		return 0;
+	}
 	/* Of a hybrid part's kinds the counters are known now. */
 	if (cpumask_empty(&cpu->core->cpus))
 		announce(cpu->core);

@@ -94,6 +94,20 @@ static const struct x86_model * __init pick_model(unsigned int version)
 #define KIND_SMALL	0x20
 
 /**
+ * intel_core_takes - can a CPU of the right kind be driven as that PMU?
+ * @core: the PMU, whose counters are those of its first CPU
+ * @counters: the CPU's
+ *
+ * One that lacks a counter is left alone: an event on it would be an exception.
+ */
+bool intel_core_takes(struct x86_core *core, u64 counters)
+{
+	if (cpumask_empty(&core->cpus))
+		core->counters = counters;
+	return !(core->counters & ~counters);
+}
+
+/**
  * intel_core_is_here - does this CPU have that PMU?
  * @core: one of a hybrid part's: the first is the big cores', the second the small ones'
  *
@@ -107,11 +121,19 @@ bool intel_core_is_here(struct x86_core *core)
 	if (core != &x86_cores[small])
 		return false;
 	x86_arch_read_leaf(&leaf);
-	if (cpumask_empty(&core->cpus))
-		core->counters = x86_arch_counters(&leaf);
-	else
-		WARN_ON_ONCE(core->counters & ~x86_arch_counters(&leaf));
-	return true;
+	return intel_core_takes(core, x86_arch_counters(&leaf));
+}
+
+/* Those whose number is in neither list are newer: each kind has what CPUID promises. */
+static const struct hybrid_models unknown __initconst = { &x86_model_arch_v5, &x86_model_arch_v5 };
+
+static const struct hybrid_models * __init pick_hybrid(const struct x86_cpu_id *id)
+{
+	if (!boot_cpu_has(X86_FEATURE_HYBRID_CPU))
+		return NULL;
+	if (id)
+		return (const struct hybrid_models *)id->driver_data;
+	return x86_match_cpu(models) ? NULL : &unknown;
 }
 
 static void __init hybrid_setup(const struct hybrid_models *models, const struct x86_arch_leaf *leaf)
@@ -201,6 +223,7 @@ static int __init early_setup(struct x86_core *core)
 int __init intel_pmu_detect(void)
 {
 	const struct x86_cpu_id *id = x86_match_cpu(hybrids);
+	const struct hybrid_models *hybrid = pick_hybrid(id);
 	struct x86_arch_leaf leaf;
 
 	if (!boot_cpu_has(X86_FEATURE_ARCH_PERFMON))
@@ -210,8 +233,8 @@ int __init intel_pmu_detect(void)
 	if (!leaf.eax.split.version_id || !leaf.eax.split.num_counters)
 		return -ENODEV;
 
-	if (id && boot_cpu_has(X86_FEATURE_HYBRID_CPU)) {
-		hybrid_setup((const struct hybrid_models *)id->driver_data, &leaf);
+	if (hybrid) {
+		hybrid_setup(hybrid, &leaf);
 		return 0;
 	}
 	/* With the small cores switched off, a hybrid part is an ordinary one. */
