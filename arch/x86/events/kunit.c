@@ -602,20 +602,21 @@ static void events_are_on_their_counters(struct kunit *test)
 	}
 }
 
-/* The first CPU of a kind tells its counters; one that has fewer has no PMU, one with more does. */
-static void core_without_a_counter_has_no_pmu(struct kunit *test)
+/* The first CPU of a kind tells what it is; another make, or one with fewer counters, has no PMU. */
+static void core_unlike_the_first_has_no_pmu(struct kunit *test)
 {
 	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
+	const u32 skymont = 0x20000003, crestmont = 0x20000002;
 
 	KUNIT_ASSERT_NOT_NULL(test, core);
 	core->counters = ARCH(10, 4);
-	KUNIT_EXPECT_TRUE(test, intel_core_takes(core, ARCH(8, 3)));
+	KUNIT_EXPECT_TRUE(test, intel_core_takes(core, skymont, ARCH(8, 3)));
 	KUNIT_EXPECT_EQ(test, core->counters, ARCH(8, 3));
-	cpumask_set_cpu(0, &core->cpus);
-	KUNIT_EXPECT_TRUE(test, intel_core_takes(core, ARCH(8, 3)));
-	KUNIT_EXPECT_TRUE(test, intel_core_takes(core, ARCH(10, 4)));
-	KUNIT_EXPECT_FALSE(test, intel_core_takes(core, ARCH(6, 3)));
-	KUNIT_EXPECT_FALSE(test, intel_core_takes(core, ARCH(8, 2)));
+	KUNIT_EXPECT_TRUE(test, intel_core_takes(core, skymont, ARCH(8, 3)));
+	KUNIT_EXPECT_TRUE(test, intel_core_takes(core, skymont, ARCH(10, 4)));
+	KUNIT_EXPECT_FALSE(test, intel_core_takes(core, skymont, ARCH(6, 3)));
+	KUNIT_EXPECT_FALSE(test, intel_core_takes(core, skymont, ARCH(8, 2)));
+	KUNIT_EXPECT_FALSE(test, intel_core_takes(core, crestmont, ARCH(8, 3)));
 	KUNIT_EXPECT_EQ(test, core->counters, ARCH(8, 3));
 }
 
@@ -944,7 +945,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE(p4_schedules_share_no_escr),
 	KUNIT_CASE(events_are_on_their_counters),
 	KUNIT_CASE(goldmont_counts_walks_at_retirement),
-	KUNIT_CASE(core_without_a_counter_has_no_pmu),
+	KUNIT_CASE(core_unlike_the_first_has_no_pmu),
 	KUNIT_CASE(remote_memory_is_the_servers),
 	KUNIT_CASE(broadwell_misses_go_to_its_memory),
 #endif

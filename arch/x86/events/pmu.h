@@ -253,6 +253,7 @@ static inline bool x86_guest_only(const struct perf_event *event)
  * @select_mask: bits of a selection that a user may set
  * @arch_missing: CPUID.0AH:EBX, architectural events that do not count
  * @arch_len: how many bits of it are valid
+ * @native: CPUID.1AH:EAX of its CPUs, once there has been one; hybrid parts alone
  * @cpus: where it is; all CPUs but on hybrid parts
  */
 struct x86_core {
@@ -265,6 +266,7 @@ struct x86_core {
 	u64			select_mask;
 	u32			arch_missing;
 	u32			arch_len;
+	u32			native;
 	struct cpumask		cpus;
 };
 
@@ -440,7 +442,7 @@ bool x86_user_reads_counters(void);
 #ifdef CONFIG_CPU_SUP_INTEL
 int  intel_pmu_detect(void);
 bool intel_core_is_here(struct x86_core *core);
-bool intel_core_takes(struct x86_core *core, u64 counters);
+bool intel_core_takes(struct x86_core *core, u32 native, u64 counters);
 void intel_smi_cpu_starting(void);
 extern const struct attribute_group intel_smi_group;
 

@@ -90,21 +90,25 @@ static const struct x86_model * __init pick_model(unsigned int version)
 
 /* ------------------------------------------------------------------ hybrid parts */
 
-/* CPUID.1AH:EAX[31:24] */
+/* CPUID.1AH:EAX[31:24]; the bits below tell which core of that kind it is. */
 #define KIND_SMALL	0x20
 
 /**
  * intel_core_takes - can a CPU of the right kind be driven as that PMU?
- * @core: the PMU, whose counters are those of its first CPU
- * @counters: the CPU's
+ * @core: the PMU, which is what its first CPU was
+ * @native: the CPU's CPUID.1AH:EAX
+ * @counters: the CPU's counters
  *
- * One that lacks a counter is left alone: an event on it would be an exception.
+ * One of another make is left alone (Arrow Lake H has two small ones, Skymont and Crestmont), and one
+ * that lacks a counter: an event on it would be an exception.
  */
-bool intel_core_takes(struct x86_core *core, u64 counters)
+bool intel_core_takes(struct x86_core *core, u32 native, u64 counters)
 {
-	if (cpumask_empty(&core->cpus))
+	if (!core->native) {
+		core->native = native;
 		core->counters = counters;
-	return !(core->counters & ~counters);
+	}
+	return core->native == native && !(core->counters & ~counters);
 }
 
 /**
@@ -115,13 +119,14 @@ bool intel_core_takes(struct x86_core *core, u64 counters)
  */
 bool intel_core_is_here(struct x86_core *core)
 {
-	bool small = get_this_hybrid_cpu_type() == KIND_SMALL;
+	u32 native = cpuid_eax(0x1a);
+	bool small = native >> 24 == KIND_SMALL;
 	struct x86_arch_leaf leaf;
 
 	if (core != &x86_cores[small])
 		return false;
 	x86_arch_read_leaf(&leaf);
-	return intel_core_takes(core, x86_arch_counters(&leaf));
+	return intel_core_takes(core, native, x86_arch_counters(&leaf));
 }
 
 /* Those whose number is in neither list are newer: each kind has what CPUID promises. */
