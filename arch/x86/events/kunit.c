@@ -602,6 +602,32 @@ static void events_are_on_their_counters(struct kunit *test)
 	}
 }
 
+/* FRONTEND_RETIRED and MISP_ANT of the event files, and values that they have there. */
+static void frontend_events_have_their_register(struct kunit *test)
+{
+	static const struct {
+		const struct x86_model	*model;
+		u64			config, extra;
+	} event[] = {
+		{ &skylake_model, 0x01c6, 0x400406 }, { &icelake_model, 0x01c6, 0x500406 },
+		{ &goldencove_model, 0x01c6, 0x600406 }, { &goldencove_model, 0x01c6, 0x17 },
+		{ &redwoodcove_model, 0x03c6, 0x600406 }, { &redwoodcove_model, 0x03c6, 0x17 },
+		{ &redwoodcove_model, 0x02c6, 0x9 }, { &lioncove_model, 0x03c6, 0x600406 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(event); i++) {
+		const struct x86_extra *x = extra_of(event[i].model, event[i].config);
+
+		KUNIT_ASSERT_NOT_NULL_MSG(test, x, "%s %#llx", event[i].model->name, event[i].config);
+		KUNIT_EXPECT_EQ(test, x->msr, (u32)MSR_PEBS_FRONTEND);
+		KUNIT_EXPECT_EQ_MSG(test, event[i].extra & ~x->valid, 0ULL, "%s %#llx",
+				    event[i].model->name, event[i].config);
+	}
+	/* What the older cores have there is no event of the newer ones. */
+	KUNIT_EXPECT_NULL(test, extra_of(&redwoodcove_model, 0x01c6));
+}
+
 /* The first CPU of a kind tells what it is; another make, or one with fewer counters, has no PMU. */
 static void core_unlike_the_first_has_no_pmu(struct kunit *test)
 {
@@ -945,6 +971,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE(p4_schedules_share_no_escr),
 	KUNIT_CASE(events_are_on_their_counters),
 	KUNIT_CASE(goldmont_counts_walks_at_retirement),
+	KUNIT_CASE(frontend_events_have_their_register),
 	KUNIT_CASE(core_unlike_the_first_has_no_pmu),
 	KUNIT_CASE(remote_memory_is_the_servers),
 	KUNIT_CASE(broadwell_misses_go_to_its_memory),

@@ -74,6 +74,17 @@ static const struct x86_extra goldencove_extra[] = {
 	{ }
 };
 
+/* From Redwood Cove on FRONTEND_RETIRED has another mask of units, MISP_ANT one of its own. */
+static const struct x86_extra redwoodcove_extra[] = {
+	EXTRA_OFFCORE(0x012a, 0x012b, 0x3fffffffff),
+	EXTRA_LDLAT(0x01cd),
+	EXTRA(0x02c6, MSR_PEBS_FRONTEND, 0x9, FRONTEND),
+	EXTRA(0x03c6, MSR_PEBS_FRONTEND, 0x7fff1f, FRONTEND),
+	EXTRA(0x40ad, MSR_PEBS_FRONTEND, 0x7, FRONTEND),
+	EXTRA(0x04c2, MSR_PEBS_FRONTEND, 0x8, FRONTEND),
+	{ }
+};
+
 static const struct x86_named_event goldencove_named[] = {
 	{ "slots", "event=0x00,umask=0x4" },
 	{ }
@@ -82,12 +93,12 @@ static const struct x86_named_event goldencove_named[] = {
 #define COMMON							\
 	.cache	= goldencove_cache,				\
 	.rules	= goldencove_rules,				\
-	.extra	= goldencove_extra,				\
 	.named	= goldencove_named
 
 const struct x86_model goldencove_model = {
 	.name	= "sapphire_rapids",
 	.manual	= "SDM 3B; event files ADL, SPR",
+	.extra	= goldencove_extra,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX | X86_MODEL_LDLAT,
 	COMMON,
 };
@@ -95,6 +106,7 @@ const struct x86_model goldencove_model = {
 const struct x86_model redwoodcove_model = {
 	.name	= "granite_rapids",
 	.manual	= "SDM 3B; event files MTL, GNR",
+	.extra	= redwoodcove_extra,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX | X86_MODEL_LDLAT,
 	COMMON,
 };
@@ -102,6 +114,7 @@ const struct x86_model redwoodcove_model = {
 const struct x86_model lioncove_model = {
 	.name	= "lunarlake",
 	.manual	= "SDM 3B; event file LNL",
+	.extra	= redwoodcove_extra,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT | X86_MODEL_UMASK2 | X86_MODEL_EQ,
 	COMMON,
 };
