@@ -24,4 +24,7 @@ u64  x86_arch_counters(const struct x86_arch_leaf *leaf);
 void x86_arch_setup(struct x86_core *core, const struct x86_arch_leaf *leaf,
 		    const struct x86_model *model);
 
+/* intel/detect.c */
+u64  intel_hybrid_counters(const struct x86_model *model, const struct x86_arch_leaf *leaf, bool guest);
+
 #endif

@@ -10,6 +10,7 @@
 #include <asm/nmi.h>
 #include <asm/perf_event_p4.h>
 
+#include "arch.h"
 #include "exclusive.h"
 #include "pmu.h"
 #include "solver.h"
@@ -290,6 +291,22 @@ static void table_cache_events_can_be_counted(struct kunit *test)
 		}
 		for (d = core->model->cache; d < c; d++)
 			KUNIT_EXPECT_NE_MSG(test, d->which, c->which, "twice");
+	}
+}
+
+/* Their file says what decides whether it is there. */
+static void table_named_events_can_be_counted(struct kunit *test)
+{
+	const struct x86_core *core = core_for(test);
+	const struct x86_named_event *e = core->model->named;
+
+	for (; e && e->name; e++) {
+		unsigned int code, umask;
+
+		KUNIT_ASSERT_EQ_MSG(test, sscanf(e->text, "event=%x,umask=%x", &code, &umask), 2, "%s",
+				    e->name);
+		KUNIT_EXPECT_EQ_MSG(test, e->config, umask << 8 | code, "%s", e->name);
+		KUNIT_EXPECT_NE_MSG(test, x86_rule_counters(core, e->config), 0ULL, "%s", e->name);
 	}
 }
 
@@ -628,6 +645,21 @@ static void frontend_events_have_their_register(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, extra_of(&redwoodcove_model, 0x01c6));
 }
 
+/* Event file ADL: counters 0 to 7 and SLOTS on the big cores, 0 to 5 on the small ones. */
+static void alder_lakes_big_cores_have_counters_of_their_own(struct kunit *test)
+{
+	struct x86_arch_leaf leaf = { };
+
+	leaf.eax.split.version_id = 5;
+	leaf.eax.split.num_counters = 6;
+	leaf.edx.split.num_counters_fixed = 3;
+	leaf.ecx = 7;
+	KUNIT_EXPECT_EQ(test, intel_hybrid_counters(&goldencove_model, &leaf, false), ARCH(8, 4));
+	KUNIT_EXPECT_EQ(test, intel_hybrid_counters(&goldencove_model, &leaf, true), ARCH(6, 3));
+	KUNIT_EXPECT_EQ(test, intel_hybrid_counters(&gracemont_model, &leaf, false), ARCH(6, 3));
+	KUNIT_EXPECT_EQ(test, intel_hybrid_counters(&redwoodcove_model, &leaf, false), ARCH(6, 3));
+}
+
 /* The first CPU of a kind tells what it is; another make, or one with fewer counters, has no PMU. */
 static void core_unlike_the_first_has_no_pmu(struct kunit *test)
 {
@@ -959,6 +991,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE_PARAM(table_counts_the_six_basic_events, table_gen_params),
 	KUNIT_CASE_PARAM(table_fits_cycles_and_instructions, table_gen_params),
 	KUNIT_CASE_PARAM(table_cache_events_can_be_counted, table_gen_params),
+	KUNIT_CASE_PARAM(table_named_events_can_be_counted, table_gen_params),
 	KUNIT_CASE_PARAM(table_rules_match_what_they_say, table_gen_params),
 	KUNIT_CASE_PARAM(table_extra_registers_are_complete, table_gen_params),
 	KUNIT_CASE_PARAM(table_extra_events_stay_themselves, table_gen_params),
@@ -972,6 +1005,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE(events_are_on_their_counters),
 	KUNIT_CASE(goldmont_counts_walks_at_retirement),
 	KUNIT_CASE(frontend_events_have_their_register),
+	KUNIT_CASE(alder_lakes_big_cores_have_counters_of_their_own),
 	KUNIT_CASE(core_unlike_the_first_has_no_pmu),
 	KUNIT_CASE(remote_memory_is_the_servers),
 	KUNIT_CASE(broadwell_misses_go_to_its_memory),

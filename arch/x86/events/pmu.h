@@ -136,10 +136,12 @@ struct x86_cache_event {
  * struct x86_named_event - a file in sysfs' events directory
  * @name: the file
  * @text: what it says
+ * @config: the selection that this means; the file is there if a counter can count it
  */
 struct x86_named_event {
 	const char	*name;
 	const char	*text;
+	u64		config;
 };
 
 /* x86_model::flags */

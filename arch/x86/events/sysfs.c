@@ -223,14 +223,20 @@ static const struct attribute_group generic_group = {
 /* A model's own events: one list for each PMU, made when it is set up. */
 static struct attribute *named_attrs[ARRAY_SIZE(x86_cores)][32];
 
+/* Asked when the CPUs are up, so that the counters of each kind of core are known. */
+static umode_t named_mode(const struct x86_core *core, int i)
+{
+	return x86_rule_counters(core, core->model->named[i].config) ? 0444 : 0;
+}
+
 static umode_t named_visible_0(struct kobject *kobj, struct attribute *attr, int i)
 {
-	return core_of_kobj(kobj) == &x86_cores[0] ? attr->mode : 0;
+	return core_of_kobj(kobj) == &x86_cores[0] ? named_mode(&x86_cores[0], i) : 0;
 }
 
 static umode_t named_visible_1(struct kobject *kobj, struct attribute *attr, int i)
 {
-	return core_of_kobj(kobj) == &x86_cores[1] ? attr->mode : 0;
+	return core_of_kobj(kobj) == &x86_cores[1] ? named_mode(&x86_cores[1], i) : 0;
 }
 
 static const struct attribute_group named_groups[ARRAY_SIZE(x86_cores)] = {

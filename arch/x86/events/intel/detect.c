@@ -94,6 +94,24 @@ static const struct x86_model * __init pick_model(unsigned int version)
 #define KIND_SMALL	0x20
 
 /**
+ * intel_hybrid_counters - the counters of a CPU of a hybrid part
+ * @model: its tables
+ * @leaf: CPUID.0AH
+ * @guest: a hypervisor has said what there is
+ *
+ * Alder and Raptor Lake name those that both kinds of core have: 6 general and 3 fixed ones. By the
+ * event file ADL the big cores have 8 and 4.
+ */
+u64 intel_hybrid_counters(const struct x86_model *model, const struct x86_arch_leaf *leaf, bool guest)
+{
+	u64 counters = x86_arch_counters(leaf);
+
+	if (model == &goldencove_model && !guest)
+		counters |= FIRST(8) | X86_FIXED(3);
+	return counters;
+}
+
+/**
  * intel_core_takes - can a CPU of the right kind be driven as that PMU?
  * @core: the PMU, which is what its first CPU was
  * @native: the CPU's CPUID.1AH:EAX
@@ -126,7 +144,8 @@ bool intel_core_is_here(struct x86_core *core)
 	if (core != &x86_cores[small])
 		return false;
 	x86_arch_read_leaf(&leaf);
-	return intel_core_takes(core, native, x86_arch_counters(&leaf));
+	return intel_core_takes(core, native, intel_hybrid_counters(core->model, &leaf,
+								    boot_cpu_has(X86_FEATURE_HYPERVISOR)));
 }
 
 /* Those whose number is in neither list are newer: each kind has what CPUID promises. */

@@ -86,7 +86,7 @@ static const struct x86_extra redwoodcove_extra[] = {
 };
 
 static const struct x86_named_event goldencove_named[] = {
-	{ "slots", "event=0x00,umask=0x4" },
+	{ "slots", "event=0x00,umask=0x4", 0x0400 },
 	{ }
 };
 

@@ -97,7 +97,7 @@ static const struct x86_extra icelake_extra[] = {
 };
 
 static const struct x86_named_event icelake_named[] = {
-	{ "slots", "event=0x00,umask=0x4" },
+	{ "slots", "event=0x00,umask=0x4", 0x0400 },
 	{ }
 };
 
