@@ -205,7 +205,8 @@ static const struct table_case tables[] = {
 	{ &x86_model_arch_v5, ARCH(8, 4) },
 #endif
 #ifdef CONFIG_CPU_SUP_AMD
-	{ &amd_model_k7, GENERAL(4) }, { &amd_model_fam10h, GENERAL(4) },
+	{ &amd_model_k7, GENERAL(4) }, { &amd_model_k8, GENERAL(4) },
+	{ &amd_model_fam10h, GENERAL(4) },
 	{ &amd_model_fam15h, GENERAL(6) }, { &amd_model_fam17h, GENERAL(6) },
 	{ &amd_model_zen2, GENERAL(6) },
 	{ &amd_model_fam19h, GENERAL(6) }, { &amd_model_fam1ah, GENERAL(6) },
@@ -742,6 +743,29 @@ static void zen_2_stalls_in_front_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, zen2[PERF_COUNT_HW_STALLED_CYCLES_BACKEND], 0ULL);
 }
 
+/* Requests to DRAM and between nodes, and family 10h's to the L3 cache: a K7 has no northbridge. */
+static void northbridge_events_are_refused(struct kunit *test)
+{
+	static const u64 codes[] = { 0x07e0, 0x07f6, 0x1000007e0, 0x1000007ef, 0x4000007e0, 0x4000007ed };
+	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, core);
+	core->counters = GENERAL(4);
+	for (i = 0; i < ARRAY_SIZE(codes); i++) {
+		core->model = &amd_model_fam10h;
+		KUNIT_EXPECT_EQ_MSG(test, x86_rule_counters(core, codes[i]), 0ULL, "%#llx", codes[i]);
+		core->model = &amd_model_fam15h;
+		KUNIT_EXPECT_EQ_MSG(test, x86_rule_counters(core, codes[i]), 0ULL, "%#llx", codes[i]);
+	}
+	core->model = &amd_model_k8;
+	KUNIT_EXPECT_EQ(test, x86_rule_counters(core, codes[0]), 0ULL);
+	KUNIT_EXPECT_EQ(test, x86_rule_counters(core, codes[1]), 0ULL);
+	KUNIT_EXPECT_EQ(test, x86_rule_counters(core, 0x00d0), GENERAL(4));
+	core->model = &amd_model_k7;
+	KUNIT_EXPECT_EQ(test, x86_rule_counters(core, codes[0]), GENERAL(4));
+}
+
 static void zen_cannot_add_up_flops(struct kunit *test)
 {
 	const struct x86_model *const models[] = {
@@ -1012,6 +1036,7 @@ static struct kunit_case x86_pmu_cases[] = {
 #endif
 #ifdef CONFIG_CPU_SUP_AMD
 	KUNIT_CASE(zen_2_stalls_in_front_alone),
+	KUNIT_CASE(northbridge_events_are_refused),
 	KUNIT_CASE(zen_cannot_add_up_flops),
 #endif
 	{ }

@@ -50,8 +50,10 @@ static const struct x86_model * __init pick_fam17h(void)
 static const struct x86_model * __init pick_model(void)
 {
 	switch (boot_cpu_data.x86) {
-	case 0x6 ... 0xf:
+	case 0x6 ... 0xe:
 		return &amd_model_k7;
+	case 0xf:
+		return &amd_model_k8;
 	case 0x10 ... 0x14:
 	case 0x16:
 		return &amd_model_fam10h;

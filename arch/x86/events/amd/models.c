@@ -2,8 +2,9 @@
 /*
  * What AMD processors count.
  *
- * Manuals: BIOS and Kernel Developer's Guides (BKDG) of families 0Fh, 10h and 15h; Processor
- * Programming References (PPR) of families 17h, 19h and 1Ah, "Performance Monitor Counters".
+ * Manuals: Athlon Processor x86 Code Optimization Guide; BIOS and Kernel Developer's Guides (BKDG) of
+ * families 0Fh, 10h and 15h; Processor Programming References (PPR) of families 17h, 19h and 1Ah,
+ * "Performance Monitor Counters".
  */
 #include "models.h"
 
@@ -78,10 +79,13 @@ static const struct x86_cache_event fam19h_cache[] = {
 
 /*
  * Northbridge events: all cores of a node count with the same registers, and only one core may
- * use them. There is no one to give them to that core, so they are not counted.
+ * use them. There is no one to give them to that core, so they are not counted. Family 10h has them at
+ * 1E0h, 4E0h and so on, too.
  */
-static const struct x86_rule fam10h_rules[] = {
-	RULE_AMD_CODES(0x0e0, 5, 0),
+#define NORTHBRIDGE	RULE_CODES(0xe0, 5, 0)
+
+static const struct x86_rule k8_rules[] = {
+	NORTHBRIDGE,
 	{ }
 };
 
@@ -104,7 +108,7 @@ static const struct x86_rule fam15h_rules[] = {
 	RULE_AMD_CODES(0x060, 5, GENMASK(2, 0)),	/* compute unit */
 	RULE_AMD_CODES(0x080, 5, GENMASK(2, 0)),	/* fetch, decode */
 	RULE_AMD_CODES(0x0d0, 4, GENMASK(2, 0)),	/* decode */
-	RULE_AMD_CODES(0x0e0, 5, 0),			/* northbridge */
+	NORTHBRIDGE,
 	RULE_AMD(AMD_CODE(0x187), BIT(0)), RULE_AMD(AMD_CODE(0x188), BIT(0)),
 	RULE_AMD(AMD_CODE(0x1c0), GENMASK(5, 3)),
 	{ }
@@ -128,8 +132,9 @@ const struct x86_model amd_model_##_fam = {			\
 	.rules		= _rules,				\
 }
 
-AMD_MODEL(k7, "BKDG 0Fh, 10.2", k7_generic, k7_cache, NULL);
-AMD_MODEL(fam10h, "BKDG 10h, 3.14", k7_generic, k7_cache, fam10h_rules);
+AMD_MODEL(k7, "Athlon Code Optimization Guide 22007, table 11", k7_generic, k7_cache, NULL);
+AMD_MODEL(k8, "BKDG 0Fh, 10.2", k7_generic, k7_cache, k8_rules);
+AMD_MODEL(fam10h, "BKDG 10h, 3.14", k7_generic, k7_cache, k8_rules);
 AMD_MODEL(fam15h, "BKDG 15h models 00h-0Fh, 3.24", k7_generic, k7_cache, fam15h_rules);
 AMD_MODEL(fam17h, "PPR 17h model 01h, 2.1.13", fam17h_generic, fam17h_cache, zen_rules);
 AMD_MODEL(zen2, "PPR 17h model 31h, 2.1.15", zen2_generic, fam17h_cache, zen_rules);
