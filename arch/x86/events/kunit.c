@@ -209,7 +209,8 @@ static const struct table_case tables[] = {
 	{ &amd_model_fam10h, GENERAL(4) },
 	{ &amd_model_fam15h, GENERAL(6) }, { &amd_model_fam17h, GENERAL(6) },
 	{ &amd_model_zen2, GENERAL(6) },
-	{ &amd_model_fam19h, GENERAL(6) }, { &amd_model_fam1ah, GENERAL(6) },
+	{ &amd_model_fam19h, GENERAL(6) }, { &amd_model_zen4, GENERAL(6) },
+	{ &amd_model_fam1ah, GENERAL(6) },
 #endif
 };
 
@@ -743,6 +744,14 @@ static void zen_2_stalls_in_front_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, zen2[PERF_COUNT_HW_STALLED_CYCLES_BACKEND], 0ULL);
 }
 
+/* Event file amdzen4: LS_NOT_HALTED_P0_CYC, code 120h. */
+static void zen_4_counts_reference_cycles(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, amd_model_fam19h.generic[PERF_COUNT_HW_REF_CPU_CYCLES], 0ULL);
+	KUNIT_EXPECT_EQ(test, amd_model_zen4.generic[PERF_COUNT_HW_REF_CPU_CYCLES], 0x100000120ULL);
+	KUNIT_EXPECT_EQ(test, amd_model_fam1ah.generic[PERF_COUNT_HW_REF_CPU_CYCLES], 0x100000120ULL);
+}
+
 /* Requests to DRAM and between nodes, and family 10h's to the L3 cache: a K7 has no northbridge. */
 static void northbridge_events_are_refused(struct kunit *test)
 {
@@ -769,7 +778,7 @@ static void northbridge_events_are_refused(struct kunit *test)
 static void zen_cannot_add_up_flops(struct kunit *test)
 {
 	const struct x86_model *const models[] = {
-		&amd_model_fam17h, &amd_model_zen2, &amd_model_fam19h
+		&amd_model_fam17h, &amd_model_zen2, &amd_model_fam19h, &amd_model_zen4
 	};
 	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
 	unsigned int i;
@@ -1036,6 +1045,7 @@ static struct kunit_case x86_pmu_cases[] = {
 #endif
 #ifdef CONFIG_CPU_SUP_AMD
 	KUNIT_CASE(zen_2_stalls_in_front_alone),
+	KUNIT_CASE(zen_4_counts_reference_cycles),
 	KUNIT_CASE(northbridge_events_are_refused),
 	KUNIT_CASE(zen_cannot_add_up_flops),
 #endif

@@ -47,6 +47,19 @@ static const struct x86_model * __init pick_fam17h(void)
 	}
 }
 
+/* So have Zen 3 and Zen 4. */
+static const struct x86_model * __init pick_fam19h(void)
+{
+	switch (boot_cpu_data.x86_model) {
+	case 0x00 ... 0x0f:
+	case 0x20 ... 0x2f:
+	case 0x40 ... 0x5f:
+		return &amd_model_fam19h;
+	default:
+		return &amd_model_zen4;
+	}
+}
+
 static const struct x86_model * __init pick_model(void)
 {
 	switch (boot_cpu_data.x86) {
@@ -64,7 +77,7 @@ static const struct x86_model * __init pick_model(void)
 	case 0x18:	/* Hygon */
 		return &amd_model_fam17h;
 	case 0x19:
-		return &amd_model_fam19h;
+		return pick_fam19h();
 	default:
 		return &amd_model_fam1ah;
 	}

@@ -28,7 +28,8 @@ static const u64 zen2_generic[] = {
 	0x0076, 0x00c0, 0xff60, 0x0964, 0x00c2, 0x00c3, 0, 0x00a9, 0, 0
 };
 
-static const u64 fam1ah_generic[] = {
+/* From Zen 4 on: LS_NOT_HALTED_P0_CYC counts at a fixed rate. */
+static const u64 zen4_generic[] = {
 	0x0076, 0x00c0, 0xff60, 0x0964, 0x00c2, 0x00c3, 0, 0x00a9, 0, 0x100000120
 };
 
@@ -138,5 +139,6 @@ AMD_MODEL(fam10h, "BKDG 10h, 3.14", k7_generic, k7_cache, k8_rules);
 AMD_MODEL(fam15h, "BKDG 15h models 00h-0Fh, 3.24", k7_generic, k7_cache, fam15h_rules);
 AMD_MODEL(fam17h, "PPR 17h model 01h, 2.1.13", fam17h_generic, fam17h_cache, zen_rules);
 AMD_MODEL(zen2, "PPR 17h model 31h, 2.1.15", zen2_generic, fam17h_cache, zen_rules);
-AMD_MODEL(fam19h, "PPR 19h model 11h, 2.1.15", zen2_generic, fam19h_cache, zen_rules);
-AMD_MODEL(fam1ah, "PPR 1Ah model 02h, 2.1.15", fam1ah_generic, fam19h_cache, NULL);
+AMD_MODEL(fam19h, "PPR 19h model 01h; event files amdzen3", zen2_generic, fam19h_cache, zen_rules);
+AMD_MODEL(zen4, "PPR 19h model 11h, 2.1.15", zen4_generic, fam19h_cache, zen_rules);
+AMD_MODEL(fam1ah, "PPR 1Ah model 02h, 2.1.15", zen4_generic, fam19h_cache, NULL);

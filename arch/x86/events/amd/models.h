@@ -7,6 +7,6 @@
 
 extern const struct x86_model amd_model_k7, amd_model_k8, amd_model_fam10h, amd_model_fam15h;
 extern const struct x86_model amd_model_fam17h, amd_model_zen2, amd_model_fam19h;
-extern const struct x86_model amd_model_fam1ah;
+extern const struct x86_model amd_model_zen4, amd_model_fam1ah;
 
 #endif
