@@ -608,6 +608,12 @@ static void events_are_on_their_counters(struct kunit *test)
 		{ &westmere_model, 0x014c, GENERAL(2) }, { &westmere_model, 0x0152, GENERAL(2) },
 		{ &westmere_model, 0x014e, GENERAL(2) },
 		{ &icelake_model, 0x0155, GENERAL(4) }, { &icelake_model, 0x0156, GENERAL(4) },
+		{ &icelake_model, 0x10ef, GENERAL(4) }, { &icelake_model, 0x01cd, GENERAL(8) },
+		{ &goldencove_model, 0x01cd, GENERAL(8) & ~BIT_ULL(0) },
+		{ &redwoodcove_model, 0x01cd, GENERAL(8) & ~BIT_ULL(0) },
+		{ &goldencove_model, 0x02cd, BIT_ULL(0) }, { &lioncove_model, 0x01cd, GENERAL(8) },
+		{ &gracemont_model, 0x05d0, GENERAL(2) }, { &gracemont_model, 0x06d0, GENERAL(8) },
+		{ &crestmont_model, 0x05d0, GENERAL(2) }, { &skymont_model, 0x05d0, GENERAL(8) },
 	};
 	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
 	unsigned int i;

@@ -158,6 +158,12 @@ static const struct x86_extra tremont_extra[] = {
 	{ }
 };
 
+/* Skymont has it on all. */
+static const struct x86_rule gracemont_rules[] = {
+	RULE_UMASK(0x05d0, FIRST(2)),		/* MEM_UOPS_RETIRED.LOAD_LATENCY */
+	{ }
+};
+
 static const struct x86_extra gracemont_extra[] = {
 	EXTRA_OFFCORE(0x01b7, 0x02b7, 0x3fffffffff),
 	EXTRA_LDLAT(0x05d0),
@@ -222,6 +228,7 @@ const struct x86_model gracemont_model = {
 	.name	= "gracemont",
 	.manual	= "SDM 3B; event file ADL (gracemont)",
 	.cache	= gracemont_cache,
+	.rules	= gracemont_rules,
 	.extra	= gracemont_extra,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT,
 };
@@ -230,6 +237,7 @@ const struct x86_model crestmont_model = {
 	.name	= "crestmont",
 	.manual	= "SDM 3B; event files MTL (crestmont), SRF",
 	.cache	= gracemont_cache,
+	.rules	= gracemont_rules,
 	.extra	= crestmont_extra,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT,
 };

@@ -37,8 +37,9 @@ static const struct x86_cache_event goldencove_cache[] = {
 	{ }
 };
 
-/* Codes below 0x90 are on counters 0 to 3 but for those listed before. */
+/* Codes below 0x90 are on counters 0 to 3 but for those listed before. Lion Cove lacks the first line. */
 static const struct x86_rule goldencove_rules[] = {
+	RULE_UMASK(0x01cd, GENMASK_ULL(7, 1)),	/* MEM_TRANS_RETIRED.LOAD_LATENCY */
 	RULE_UMASK(0x0100, X86_FIXED(0)),	/* INST_RETIRED.PREC_DIST */
 	RULE_CODE(0x2e, FIRST(8)),		/* LONGEST_LAT_CACHE */
 	RULE_CODE(0x3c, FIRST(8)),		/* CPU_CLK_UNHALTED */
@@ -92,12 +93,12 @@ static const struct x86_named_event goldencove_named[] = {
 
 #define COMMON							\
 	.cache	= goldencove_cache,				\
-	.rules	= goldencove_rules,				\
 	.named	= goldencove_named
 
 const struct x86_model goldencove_model = {
 	.name	= "sapphire_rapids",
 	.manual	= "SDM 3B; event files ADL, SPR",
+	.rules	= goldencove_rules,
 	.extra	= goldencove_extra,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX | X86_MODEL_LDLAT,
 	COMMON,
@@ -106,6 +107,7 @@ const struct x86_model goldencove_model = {
 const struct x86_model redwoodcove_model = {
 	.name	= "granite_rapids",
 	.manual	= "SDM 3B; event files MTL, GNR",
+	.rules	= goldencove_rules,
 	.extra	= redwoodcove_extra,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX | X86_MODEL_LDLAT,
 	COMMON,
@@ -114,6 +116,7 @@ const struct x86_model redwoodcove_model = {
 const struct x86_model lioncove_model = {
 	.name	= "lunarlake",
 	.manual	= "SDM 3B; event file LNL",
+	.rules	= goldencove_rules + 1,
 	.extra	= redwoodcove_extra,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT | X86_MODEL_UMASK2 | X86_MODEL_EQ,
 	COMMON,

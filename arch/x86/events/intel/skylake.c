@@ -84,6 +84,7 @@ static const struct x86_rule icelake_rules[] = {
 	RULE_CODES(0xbc, 1, FIRST(4)),		/* TLB_FLUSH */
 	RULE_CODES(0xd0, 4, FIRST(4)),		/* MEM_INST_RETIRED and neighbours */
 	RULE_CODE(0xe6, FIRST(4)),		/* BACLEARS */
+	RULE_CODE(0xef, FIRST(4)),		/* CORE_SNOOP_RESPONSE */
 	RULE_CODES(0xf0, 2, FIRST(4)),		/* L2_TRANS, L2_LINES */
 	RULE_CODE(0xf4, FIRST(4)),		/* SQ_MISC */
 	{ }
