@@ -109,6 +109,19 @@ static void ack_status(const struct x86_cpu *cpu, u64 status)
 		wrmsrl(x86_hw.global_ctrl, 0);
 }
 
+/* Those that are on for the acknowledgement may overflow meanwhile, and interrupt no more for that. */
+static u64 take_status(const struct x86_cpu *cpu)
+{
+	u64 status = read_status(cpu), taken = 0;
+
+	while (status) {
+		ack_status(cpu, status);
+		taken |= status;
+		status = x86_hw.ack_while_on ? read_status(cpu) & ~taken : 0;
+	}
+	return taken;
+}
+
 /**
  * x86_irq_status - handle an interrupt on a part with a status register
  * @regs: interrupted registers
@@ -131,11 +144,9 @@ int x86_irq_status(struct pt_regs *regs)
 
 	cpu->halted = true;
 	wrmsrl(x86_hw.global_ctrl, 0);
-	status = read_status(cpu);
-	if (status) {
-		ack_status(cpu, status);
+	status = take_status(cpu);
+	if (status)
 		n = handle_status(cpu, status, regs);
-	}
 	if (x86_hw.ack_lvt)
 		apic_write(APIC_LVTPC, APIC_DM_NMI);
 	cpu->halted = false;

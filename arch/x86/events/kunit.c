@@ -903,7 +903,7 @@ static void sleep_leaves_counts_and_periods(struct kunit *test)
 	KUNIT_EXPECT_LE(test, c->samples_after, insns / SLEEP_PERIOD + 4);
 }
 
-/* A sampling event on counter @idx of this CPU, as a schedule of its own. */
+/* An event on counter @idx of this CPU, as a schedule of its own. */
 static void load_alone(struct perf_schedule *s, struct perf_event *event, unsigned int idx)
 {
 	s->nr = 1;
@@ -967,6 +967,47 @@ static void moved_event_writes_its_counter(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, moves, -left);
 }
 
+/* An overflow that the handler leaves to whoever loads is seen to, and not found by the next event. */
+static void overflow_before_arming_is_not_left(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	struct perf_schedule *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	u64 bit = 0, loaded = 0, unloaded = 0, armed = 0;
+	struct x86_cpu *cpu;
+	unsigned long flags;
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	if (!x86_nr_cores || x86_hw.netburst)
+		kunit_skip(test, "no counters that are alike");
+
+	local_irq_save(flags);
+	cpu = this_cpu_ptr(&x86_cpu);
+	if (cpu->core && !cpu->loaded) {
+		bit = cpu->core->counters & -cpu->core->counters;
+		event->pmu = &cpu->core->pmu;
+		event->hw.idx = -1;
+		event->hw.config = x86_generic_select(cpu->core, PERF_COUNT_HW_INSTRUCTIONS) |
+				   ARCH_PERFMON_EVENTSEL_USR;
+
+		this_cpu_or(x86_cpu.missed, bit);
+		load_alone(s, event, __ffs64(bit));
+		loaded = cpu->missed;
+		armed = cpu->armed;
+		this_cpu_or(x86_cpu.missed, bit);
+		x86_sched_save(event->pmu, s, 1);
+		unloaded = cpu->missed;
+		x86_counters_off(cpu, ~0ULL);
+	}
+	local_irq_restore(flags);
+
+	if (!bit)
+		kunit_skip(test, "somebody counts here");
+	KUNIT_EXPECT_EQ(test, armed, bit);
+	KUNIT_EXPECT_EQ(test, loaded & bit, 0ULL);
+	KUNIT_EXPECT_EQ(test, unloaded & bit, 0ULL);
+}
+
 /*
  * The interrupt of an event that has just gone may find that nobody counts any more. If it then left
  * the local APIC's entry masked, no later event would ever interrupt on that CPU. One that did not
@@ -1021,6 +1062,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE(recorded_branches_have_their_interrupts),
 	KUNIT_CASE(sleep_leaves_counts_and_periods),
 	KUNIT_CASE(moved_event_writes_its_counter),
+	KUNIT_CASE(overflow_before_arming_is_not_left),
 	KUNIT_CASE_SLOW(solver_agrees_with_brute_force),
 	KUNIT_CASE(solver_moves_events_along_a_chain),
 	KUNIT_CASE(solver_leaves_everything_on_failure),

@@ -175,6 +175,7 @@ void x86_unload(struct x86_cpu *cpu, u64 counters)
 	cpu->guest_only &= ~counters;
 	cpu->stale |= counters;
 	this_cpu_and(x86_cpu.loaded, ~counters);
+	this_cpu_and(x86_cpu.missed, ~counters);
 }
 
 /**
@@ -197,6 +198,53 @@ void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
 	}
 	if (counters)
 		x86_unload(cpu, counters);
+}
+
+/* ------------------------------------------------------- overflows not seen to */
+
+/* Is there something for the overflow handler to do? The event is up to date. */
+static bool ran_out(const struct perf_event *event)
+{
+	if (event->hw.flags & X86_EVENT_SAMPLING)
+		return local64_read(&event->hw.period_left) <= 0;
+	return !x86_at_rest(local64_read(&event->hw.prev_count));
+}
+
+/*
+ * Does the overflow handler's work, or lets it: a sampling event whose period has run out is set to
+ * overflow at once. That must not be before the event is armed again, so the counter stands still.
+ */
+static noinline void catch_up(struct x86_cpu *cpu, struct perf_event *event, u64 bit)
+{
+	x86_counters_off(cpu, bit);
+	this_cpu_and(x86_cpu.missed, ~bit);
+	x86_event_update(event);
+	if (!(event->hw.flags & X86_EVENT_SAMPLING)) {
+		x86_event_rewind(cpu, event);
+	} else {
+		if (ran_out(event)) {
+			event->hw.flags |= X86_EVENT_MISSED;
+			cpu->nmi_grace = jiffies + HZ;
+		}
+		x86_event_program(cpu, event);
+	}
+	x86_event_moved(event);
+	this_cpu_or(x86_cpu.armed, bit);
+	x86_counter_on(cpu, event);
+	x86_commit_on(cpu);
+}
+
+/* The handler found an overflow before the event was armed. */
+static noinline void see_to_missed(struct x86_cpu *cpu, struct perf_event *event)
+{
+	u64 bit = BIT_ULL(event->hw.idx);
+
+	this_cpu_and(x86_cpu.armed, ~bit);
+	/* Another counter's interrupt may have seen to it already, and stopped it. */
+	if (event->hw.state & PERF_HES_STOPPED)
+		this_cpu_and(x86_cpu.missed, ~bit);
+	else
+		catch_up(cpu, event, bit);
 }
 
 /* ---------------------------------------------------------------- onto the CPU */
@@ -379,6 +427,8 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 	for (todo = fresh; todo; todo &= todo - 1)
 		load_event(cpu, &s->slot[__ffs64(todo)], hide);
 	x86_commit_on(cpu);
+	for (todo = READ_ONCE(cpu->missed) & taken; unlikely(todo); todo &= todo - 1)
+		see_to_missed(cpu, cpu->event[__ffs64(todo)]);
 	for (todo = fresh; todo; todo &= todo - 1)
 		x86_event_moved(s->slot[__ffs64(todo)].event);
 }
@@ -436,38 +486,6 @@ void x86_event_stop(struct perf_event *event, int flags)
 	}
 }
 
-/* Is there something for the overflow handler to do? The event is up to date. */
-static bool ran_out(const struct perf_event *event)
-{
-	if (event->hw.flags & X86_EVENT_SAMPLING)
-		return local64_read(&event->hw.period_left) <= 0;
-	return !x86_at_rest(local64_read(&event->hw.prev_count));
-}
-
-/*
- * Does the overflow handler's work, or lets it: a sampling event whose period has run out is set to
- * overflow at once. That must not be before the event is armed again, so the counter stands still.
- */
-static noinline void catch_up(struct x86_cpu *cpu, struct perf_event *event, u64 bit)
-{
-	x86_counters_off(cpu, bit);
-	this_cpu_and(x86_cpu.missed, ~bit);
-	x86_event_update(event);
-	if (!(event->hw.flags & X86_EVENT_SAMPLING)) {
-		x86_event_rewind(cpu, event);
-	} else {
-		if (ran_out(event)) {
-			event->hw.flags |= X86_EVENT_MISSED;
-			cpu->nmi_grace = jiffies + HZ;
-		}
-		x86_event_program(cpu, event);
-	}
-	x86_event_moved(event);
-	this_cpu_or(x86_cpu.armed, bit);
-	x86_counter_on(cpu, event);
-	x86_commit_on(cpu);
-}
-
 /**
  * x86_event_read - pmu::read
  * @event: loaded on this CPU
@@ -495,12 +513,6 @@ void x86_event_read(struct perf_event *event)
 		return;
 	}
 	this_cpu_or(x86_cpu.armed, bit);
-	if (unlikely(READ_ONCE(cpu->missed) & bit)) {
-		this_cpu_and(x86_cpu.armed, ~bit);
-		/* Another counter's interrupt may have seen to it already, and stopped it. */
-		if (event->hw.state & PERF_HES_STOPPED)
-			this_cpu_and(x86_cpu.missed, ~bit);
-		else
-			catch_up(cpu, event, bit);
-	}
+	if (unlikely(READ_ONCE(cpu->missed) & bit))
+		see_to_missed(cpu, event);
 }
