@@ -195,6 +195,7 @@ static const struct table_case tables[] = {
 	{ &haswell_model, ARCH(4, 3) }, { &broadwell_model, ARCH(4, 3) },
 	{ &skylake_model, ARCH(4, 3) }, { &icelake_model, ARCH(8, 4) },
 	{ &goldencove_model, ARCH(8, 4) }, { &redwoodcove_model, ARCH(8, 4) },
+	{ &goldencove_x_model, ARCH(8, 4) }, { &redwoodcove_x_model, ARCH(8, 4) },
 	{ &lioncove_model, ARCH(10, 4) },
 	{ &bonnell_model, ARCH(2, 3) }, { &silvermont_model, ARCH(2, 3) },
 	{ &knl_model, ARCH(2, 3) }, { &goldmont_model, ARCH(4, 3) },
@@ -726,6 +727,44 @@ static void broadwell_misses_go_to_its_memory(struct kunit *test)
 	}
 }
 
+/* OCR.DEMAND_DATA_RD and DEMAND_RFO, ANY_RESPONSE and L3_MISS, of the event files. */
+static void last_level_values_are_the_event_files(struct kunit *test)
+{
+	static const struct {
+		const struct x86_model *model;
+		u64 read, read_miss, rfo, rfo_miss;
+		bool node;
+	} part[] = {
+		{ &goldencove_model, 0x10001, 0x3fbfc00001, 0x10002, 0x3fbfc00002, false },
+		{ &redwoodcove_model, 0x10001, 0x3fbfc00001, 0x10002, 0x3fbfc00002, false },
+		{ &goldencove_x_model, 0x10001, 0x3fbfc00001, 0x3f3ffc0002, 0x3f3fc00002, true },
+		{ &redwoodcove_x_model, 0x10001, 0x3fbfc00001, 0x3f3ffc0002, 0x3f3fc00002, true },
+		{ &lioncove_model, 0x10001, 0xfe7f8000001, 0x10002, 0xfe7f8000002, false },
+		{ &gracemont_model, 0x10001, 0x3f84400001, 0x10002, 0x3f84400002, false },
+		{ &crestmont_model, 0x10001, 0x3fbfc00001, 0x10002, 0x3fbfc00002, false },
+		{ &skymont_model, 0x10001, 0x3fbfc00001, 0x10002, 0x3fbfc00002, false },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(part); i++) {
+		const struct x86_model *model = part[i].model;
+		u64 extra[4] = { }, node;
+
+		x86_cache_select(model, X86_CACHE(LL, LOAD, ACCESS), &extra[0]);
+		x86_cache_select(model, X86_CACHE(LL, LOAD, MISS), &extra[1]);
+		x86_cache_select(model, X86_CACHE(LL, STORE, ACCESS), &extra[2]);
+		x86_cache_select(model, X86_CACHE(LL, STORE, MISS), &extra[3]);
+		KUNIT_EXPECT_EQ_MSG(test, extra[0], part[i].read, "%s", model->name);
+		KUNIT_EXPECT_EQ_MSG(test, extra[1], part[i].read_miss, "%s", model->name);
+		KUNIT_EXPECT_EQ_MSG(test, extra[2], part[i].rfo, "%s", model->name);
+		KUNIT_EXPECT_EQ_MSG(test, extra[3], part[i].rfo_miss, "%s", model->name);
+		KUNIT_EXPECT_EQ_MSG(test, !!x86_cache_select(model, X86_CACHE(NODE, LOAD, ACCESS), &node),
+				    part[i].node, "%s", model->name);
+	}
+	/* OCR.DEMAND_DATA_RD.DRAM of Lunar Lake */
+	KUNIT_EXPECT_EQ(test, 0x1e780000001 & ~lioncove_model.extra->valid, 0ULL);
+}
+
 static void goldmont_counts_walks_at_retirement(struct kunit *test)
 {
 	u64 extra;
@@ -1085,6 +1124,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE(p4_schedules_share_no_escr),
 	KUNIT_CASE(events_are_on_their_counters),
 	KUNIT_CASE(goldmont_counts_walks_at_retirement),
+	KUNIT_CASE(last_level_values_are_the_event_files),
 	KUNIT_CASE(frontend_events_have_their_register),
 	KUNIT_CASE(alder_lakes_big_cores_have_counters_of_their_own),
 	KUNIT_CASE(core_unlike_the_first_has_no_pmu),

@@ -136,13 +136,23 @@ static const struct x86_cache_event tremont_cache[] = {
 	{ }
 };
 
+#define GRACEMONT_CACHES						\
+	CACHES_COMMON,							\
+	LAST_LEVEL_COMMON,						\
+	WALKS_COMMON,							\
+	CACHE(ITLB, LOAD, MISS, 0x0e85)
+
 static const struct x86_cache_event gracemont_cache[] = {
-	CACHES_COMMON,
-	LAST_LEVEL_COMMON,
+	GRACEMONT_CACHES,
 	CACHE(LL, LOAD, MISS, 0x01b7, 0x3f84400001),
 	CACHE(LL, STORE, MISS, 0x01b7, 0x3f84400002),
-	WALKS_COMMON,
-	CACHE(ITLB, LOAD, MISS, 0x0e85),
+	{ }
+};
+
+static const struct x86_cache_event crestmont_cache[] = {
+	GRACEMONT_CACHES,
+	CACHE(LL, LOAD, MISS, 0x01b7, 0x3fbfc00001),
+	CACHE(LL, STORE, MISS, 0x01b7, 0x3fbfc00002),
 	{ }
 };
 
@@ -236,7 +246,7 @@ const struct x86_model gracemont_model = {
 const struct x86_model crestmont_model = {
 	.name	= "crestmont",
 	.manual	= "SDM 3B; event files MTL (crestmont), SRF",
-	.cache	= gracemont_cache,
+	.cache	= crestmont_cache,
 	.rules	= gracemont_rules,
 	.extra	= crestmont_extra,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT,
@@ -245,7 +255,7 @@ const struct x86_model crestmont_model = {
 const struct x86_model skymont_model = {
 	.name	= "skymont",
 	.manual	= "SDM 3B; event file LNL (skymont)",
-	.cache	= gracemont_cache,
+	.cache	= crestmont_cache,
 	.extra	= crestmont_extra,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT | X86_MODEL_UMASK2 | X86_MODEL_EQ,
 };

@@ -9,31 +9,54 @@
 #include "models.h"
 
 /* Off-core responses: request and answer in one value, as the event files have them. */
-#define READ_ANYWHERE	0x0000010001ULL
-#define READ_BEYOND_L3	0x3fbfc00001ULL
-#define RFO_ANYWHERE	0x0000010002ULL
-#define RFO_BEYOND_L3	0x3fbfc00002ULL
-#define READ_MEMORY	0x073c000001ULL
-#define READ_REMOTE	0x0730000001ULL
+#define READ_ANYWHERE		0x0000010001ULL
+#define READ_BEYOND_L3		0x3fbfc00001ULL
+#define READ_MEMORY		0x073c000001ULL
+#define READ_REMOTE		0x0730000001ULL
+#define RFO_ANYWHERE		0x0000010002ULL
+#define RFO_BEYOND_L3		0x3fbfc00002ULL
+#define SERVER_RFO_ANYWHERE	0x3f3ffc0002ULL
+#define SERVER_RFO_BEYOND_L3	0x3f3fc00002ULL
+#define LNL_READ_BEYOND_L3	0xfe7f8000001ULL
+#define LNL_RFO_BEYOND_L3	0xfe7f8000002ULL
 
-static const struct x86_cache_event goldencove_cache[] = {
-	CACHE(L1D, LOAD, ACCESS, 0x81d0),	/* MEM_INST_RETIRED.ALL_LOADS */
-	CACHE(L1D, LOAD, MISS, 0x0151),		/* L1D.REPLACEMENT */
-	CACHE(L1D, STORE, ACCESS, 0x82d0),	/* MEM_INST_RETIRED.ALL_STORES */
-	CACHE(L1I, LOAD, MISS, 0xe424),		/* L2_RQSTS.ALL_CODE_RD */
-	CACHE(LL, LOAD, ACCESS, 0x012a, READ_ANYWHERE),
+#define CACHES_COMMON							\
+	CACHE(L1D, LOAD, ACCESS, 0x81d0),	/* MEM_INST_RETIRED.ALL_LOADS */	\
+	CACHE(L1D, LOAD, MISS, 0x0151),		/* L1D.REPLACEMENT */		\
+	CACHE(L1D, STORE, ACCESS, 0x82d0),	/* MEM_INST_RETIRED.ALL_STORES */	\
+	CACHE(L1I, LOAD, MISS, 0xe424),		/* L2_RQSTS.ALL_CODE_RD */	\
+	CACHE(LL, LOAD, ACCESS, 0x012a, READ_ANYWHERE),			\
+	CACHE(DTLB, LOAD, ACCESS, 0x81d0),				\
+	CACHE(DTLB, LOAD, MISS, 0x0e12),	/* DTLB_LOAD_MISSES.WALK_COMPLETED */	\
+	CACHE(DTLB, STORE, ACCESS, 0x82d0),				\
+	CACHE(DTLB, STORE, MISS, 0x0e13),	/* DTLB_STORE_MISSES.WALK_COMPLETED */	\
+	CACHE(ITLB, LOAD, MISS, 0x0e11),	/* ITLB_MISSES.WALK_COMPLETED */	\
+	CACHE(BPU, LOAD, ACCESS, 0x00c4),				\
+	CACHE(BPU, LOAD, MISS, 0x00c5)
+
+static const struct x86_cache_event client_cache[] = {
+	CACHES_COMMON,
 	CACHE(LL, LOAD, MISS, 0x012a, READ_BEYOND_L3),
 	CACHE(LL, STORE, ACCESS, 0x012a, RFO_ANYWHERE),
 	CACHE(LL, STORE, MISS, 0x012a, RFO_BEYOND_L3),
+	{ }
+};
+
+static const struct x86_cache_event server_cache[] = {
+	CACHES_COMMON,
+	CACHE(LL, LOAD, MISS, 0x012a, READ_BEYOND_L3),
+	CACHE(LL, STORE, ACCESS, 0x012a, SERVER_RFO_ANYWHERE),
+	CACHE(LL, STORE, MISS, 0x012a, SERVER_RFO_BEYOND_L3),
 	CACHE(NODE, LOAD, ACCESS, 0x012a, READ_MEMORY),
 	CACHE(NODE, LOAD, MISS, 0x012a, READ_REMOTE),
-	CACHE(DTLB, LOAD, ACCESS, 0x81d0),
-	CACHE(DTLB, LOAD, MISS, 0x0e12),	/* DTLB_LOAD_MISSES.WALK_COMPLETED */
-	CACHE(DTLB, STORE, ACCESS, 0x82d0),
-	CACHE(DTLB, STORE, MISS, 0x0e13),	/* DTLB_STORE_MISSES.WALK_COMPLETED */
-	CACHE(ITLB, LOAD, MISS, 0x0e11),	/* ITLB_MISSES.WALK_COMPLETED */
-	CACHE(BPU, LOAD, ACCESS, 0x00c4),
-	CACHE(BPU, LOAD, MISS, 0x00c5),
+	{ }
+};
+
+static const struct x86_cache_event lioncove_cache[] = {
+	CACHES_COMMON,
+	CACHE(LL, LOAD, MISS, 0x012a, LNL_READ_BEYOND_L3),
+	CACHE(LL, STORE, ACCESS, 0x012a, RFO_ANYWHERE),
+	CACHE(LL, STORE, MISS, 0x012a, LNL_RFO_BEYOND_L3),
 	{ }
 };
 
@@ -76,48 +99,41 @@ static const struct x86_extra goldencove_extra[] = {
 };
 
 /* From Redwood Cove on FRONTEND_RETIRED has another mask of units, MISP_ANT one of its own. */
-static const struct x86_extra redwoodcove_extra[] = {
-	EXTRA_OFFCORE(0x012a, 0x012b, 0x3fffffffff),
-	EXTRA_LDLAT(0x01cd),
-	EXTRA(0x02c6, MSR_PEBS_FRONTEND, 0x9, FRONTEND),
-	EXTRA(0x03c6, MSR_PEBS_FRONTEND, 0x7fff1f, FRONTEND),
-	EXTRA(0x40ad, MSR_PEBS_FRONTEND, 0x7, FRONTEND),
-	EXTRA(0x04c2, MSR_PEBS_FRONTEND, 0x8, FRONTEND),
-	{ }
-};
+#define REDWOODCOVE_EXTRA(_offcore)				\
+	EXTRA_OFFCORE(0x012a, 0x012b, _offcore),		\
+	EXTRA_LDLAT(0x01cd),					\
+	EXTRA(0x02c6, MSR_PEBS_FRONTEND, 0x9, FRONTEND),	\
+	EXTRA(0x03c6, MSR_PEBS_FRONTEND, 0x7fff1f, FRONTEND),	\
+	EXTRA(0x40ad, MSR_PEBS_FRONTEND, 0x7, FRONTEND),	\
+	EXTRA(0x04c2, MSR_PEBS_FRONTEND, 0x8, FRONTEND)
+
+static const struct x86_extra redwoodcove_extra[] = { REDWOODCOVE_EXTRA(0x3fffffffff), { } };
+static const struct x86_extra lioncove_extra[] = { REDWOODCOVE_EXTRA(0xfffffffffff), { } };
 
 static const struct x86_named_event goldencove_named[] = {
 	{ "slots", "event=0x00,umask=0x4", 0x0400 },
 	{ }
 };
 
-#define COMMON							\
-	.cache	= goldencove_cache,				\
-	.named	= goldencove_named
+#define COVE(_name, _manual, _cache, _rules, _extra, _flags)	\
+{								\
+	.name	= _name,					\
+	.manual	= "SDM 3B; event files " _manual,		\
+	.cache	= _cache,					\
+	.rules	= _rules,					\
+	.extra	= _extra,					\
+	.named	= goldencove_named,				\
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT | (_flags),	\
+}
 
-const struct x86_model goldencove_model = {
-	.name	= "sapphire_rapids",
-	.manual	= "SDM 3B; event files ADL, SPR",
-	.rules	= goldencove_rules,
-	.extra	= goldencove_extra,
-	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX | X86_MODEL_LDLAT,
-	COMMON,
-};
-
-const struct x86_model redwoodcove_model = {
-	.name	= "granite_rapids",
-	.manual	= "SDM 3B; event files MTL, GNR",
-	.rules	= goldencove_rules,
-	.extra	= redwoodcove_extra,
-	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX | X86_MODEL_LDLAT,
-	COMMON,
-};
-
-const struct x86_model lioncove_model = {
-	.name	= "lunarlake",
-	.manual	= "SDM 3B; event file LNL",
-	.rules	= goldencove_rules + 1,
-	.extra	= redwoodcove_extra,
-	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT | X86_MODEL_UMASK2 | X86_MODEL_EQ,
-	COMMON,
-};
+/* Clients, and servers, which have memory of other nodes. */
+const struct x86_model goldencove_model = COVE("sapphire_rapids", "ADL (goldencove)",
+	client_cache, goldencove_rules, goldencove_extra, X86_MODEL_TSX);
+const struct x86_model goldencove_x_model = COVE("sapphire_rapids", "SPR, EMR",
+	server_cache, goldencove_rules, goldencove_extra, X86_MODEL_TSX);
+const struct x86_model redwoodcove_model = COVE("granite_rapids", "MTL (redwoodcove)",
+	client_cache, goldencove_rules, redwoodcove_extra, X86_MODEL_TSX);
+const struct x86_model redwoodcove_x_model = COVE("granite_rapids", "GNR",
+	server_cache, goldencove_rules, redwoodcove_extra, X86_MODEL_TSX);
+const struct x86_model lioncove_model = COVE("lunarlake", "LNL (lioncove)",
+	lioncove_cache, goldencove_rules + 1, lioncove_extra, X86_MODEL_UMASK2 | X86_MODEL_EQ);

@@ -36,7 +36,7 @@ extern const struct x86_model core_model, core2_model, nehalem_model, westmere_m
 extern const struct x86_model sandybridge_model, sandybridge_ep_model, ivybridge_model;
 extern const struct x86_model ivybridge_ep_model, haswell_model, broadwell_model;
 extern const struct x86_model skylake_model, icelake_model, goldencove_model, redwoodcove_model;
-extern const struct x86_model lioncove_model;
+extern const struct x86_model goldencove_x_model, redwoodcove_x_model, lioncove_model;
 extern const struct x86_model bonnell_model, silvermont_model, knl_model, goldmont_model;
 extern const struct x86_model goldmont_plus_model, tremont_model, gracemont_model;
 extern const struct x86_model crestmont_model, skymont_model;
