@@ -118,7 +118,8 @@ static struct perf_event *event_new(const struct perf_event_spec *spec)
 	/* The file still has one: its end would have had to take out the creator's event first. */
 	if (spec->parent)
 		atomic_long_inc(&spec->parent->refcount);
-	event->ns = get_pid_ns(task_active_pid_ns(current));
+	/* The opener's: a child's event is made by the task that is watched. */
+	event->ns = get_pid_ns(spec->parent ? spec->parent->ns : task_active_pid_ns(current));
 	event_init_top(event);
 	return event;
 }

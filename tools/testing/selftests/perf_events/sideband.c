@@ -672,6 +672,75 @@ static void test_namespaces_of_a_child(void)
 	}
 }
 
+/* What the opener's /proc calls us. */
+static pid_t outer_pid(void)
+{
+	char number[16] = "";
+
+	return readlink("/proc/self", number, sizeof(number) - 1) > 0 ? atoi(number) : -1;
+}
+
+/* The first task of a namespace has a child, both with the same inherited event. */
+static void inside(volatile pid_t *child)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_NAME, "inside");
+		touch_pages(fresh_pages(20), 20);
+		*child = outer_pid();
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	_exit(0);
+}
+
+/* However deep it was inherited, an event gives the numbers that its opener knows. */
+static void test_inherited_into_namespace(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	volatile pid_t *child = mmap(NULL, page, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned int samples = 0, comms = 0, exits = 0;
+	const struct perf_event_header *h;
+	struct sample s;
+	pid_t pid;
+
+	pin_to_cpu(0);
+	attr.sample_type = ID_TYPES;
+	attr.sample_id_all = 1;
+	attr.sample_period = 1;
+	attr.exclude_kernel = 1;
+	attr.inherit = attr.comm = attr.task = 1;
+	listen_to(&ring, &attr, 0, 0);
+	pid = fork();
+	if (!pid) {
+		if (unshare(CLONE_NEWPID))
+			_exit(1);
+		if (!fork())
+			inside(child);
+		wait(NULL);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	while ((h = ring_next(&ring))) {
+		if (h->type == PERF_RECORD_SAMPLE && sample_parse(&s, h, &attr))
+			samples += s.pid == (uint32_t)*child && s.tid == s.pid;
+		if (h->type == PERF_RECORD_COMM)
+			comms += ((struct comm *)h)->pid == (uint32_t)*child;
+		if (h->type == PERF_RECORD_EXIT)
+			exits += ((struct task *)h)->pid == (uint32_t)*child;
+	}
+	if (*child)
+		ktap_result(*child > 2 && samples >= 20 && comms == 1 && exits == 1,
+			    "inherited into a PID namespace: %u samples, %u COMM, %u EXIT of %d",
+			    samples, comms, exits, (int)*child);
+	else
+		ktap_skip("inherited into a PID namespace", "no namespaces");
+	stop_listening(&ring);
+	munmap((void *)child, page);
+}
+
 /* There and back. */
 static void test_setns(void)
 {
@@ -1052,6 +1121,7 @@ int main(int argc, char **argv)
 	test_switch_cpu();
 	test_namespaces();
 	test_namespaces_of_a_child();
+	test_inherited_into_namespace();
 	test_setns();
 	test_bpf();
 	test_cgroup();
