@@ -243,6 +243,32 @@ static void freq_bounds(struct kunit *test)
 	}
 }
 
+/* ----------------------------------------------------------------- throttling */
+
+/* As many overflows in a tick as are allowed pass; the next one is too much. */
+static void throttle_after(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	unsigned int before = perf_samples_per_tick;
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	event->ctx = kunit_kzalloc(test, sizeof(*event->ctx), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, event->ctx);
+	event->clock = local_clock;
+	for (unsigned int allowed = 1; allowed <= 3; allowed++) {
+		unsigned int passed = 0;
+
+		event->hw.interrupts = 0;
+		scoped_guard(irqsave) {
+			WRITE_ONCE(perf_samples_per_tick, allowed);
+			while (passed < 10 && !perf_overflow_account(event, true))
+				passed++;
+			WRITE_ONCE(perf_samples_per_tick, before);
+		}
+		KUNIT_EXPECT_EQ(test, passed, allowed);
+	}
+}
+
 static struct kunit_case sampling_cases[] = {
 	KUNIT_CASE(layout_sizes),
 	KUNIT_CASE(layout_order),
@@ -253,6 +279,7 @@ static struct kunit_case sampling_cases[] = {
 	KUNIT_CASE(freq_jump),
 	KUNIT_CASE(freq_small),
 	KUNIT_CASE(freq_bounds),
+	KUNIT_CASE(throttle_after),
 	{}
 };
 

@@ -1090,6 +1090,33 @@ static void test_throttle(void)
 	close_mapped(fd);
 }
 
+/* A tick at least is between samples; and if one is all that a tick may have, it may. */
+static void test_throttle_slow(void)
+{
+	long rate = sysctl_get("perf_event_max_sample_rate", -1);
+	struct perf_event_attr attr = clock_attr(PERF_COUNT_SW_CPU_CLOCK, 20000000);
+	unsigned int throttled = 0, samples = 0;
+	struct perf_event_header *h;
+	int fd;
+
+	sysctl_set("perf_cpu_time_max_percent", 25);
+	if (sysctl_set("perf_event_max_sample_rate", 100))
+		ktap_bail_out("perf_event_max_sample_rate");
+	fd = open_mapped(&attr, 64);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	burn_ns(300000000);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	sysctl_set("perf_event_max_sample_rate", rate);
+
+	while ((h = ring_next(&ring))) {
+		samples += h->type == PERF_RECORD_SAMPLE;
+		throttled += h->type == PERF_RECORD_THROTTLE;
+	}
+	between(samples, 5, 20, "throttling to 100/s: samples in 300 ms of 50/s");
+	exactly(throttled, 0, "throttling to 100/s: THROTTLE records");
+	close_mapped(fd);
+}
+
 static void test_limits(void)
 {
 	long percent = sysctl_get("perf_cpu_time_max_percent", -1);
@@ -1472,6 +1499,7 @@ int main(void)
 	test_frequency_periods();
 	test_ioc_frequency();
 	test_throttle();
+	test_throttle_slow();
 	test_throttled_sleeper();
 	test_limits();
 	test_raw();
