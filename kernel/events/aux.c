@@ -12,6 +12,8 @@
  * Samples of other events in the group can carry a piece of the area (PERF_SAMPLE_AUX): the driver
  * copies it while it is tracing, by pmu::snapshot_aux.
  *
+ * If its event is given another buffer meanwhile, there is no AUX record of what was written.
+ *
  * Context: interrupts off, NMI included. No locks; who keeps the area is explained in buffer.h.
  */
 #include <linux/irqflags.h>
@@ -73,6 +75,18 @@ static void refuse_full(struct perf_buffer *rb, struct perf_event *event)
 	perf_buffer_notify(rb, perf_event_writer(event));
 }
 
+static void give_back(struct perf_aux *aux)
+{
+	WRITE_ONCE(aux->borrower, NULL);
+	local_set(&aux->busy, 0);
+}
+
+/* Does @event still write to this buffer? Another one's reader does not know the area. */
+static bool writes_to(struct perf_event *event, const struct perf_buffer *rb)
+{
+	return rcu_access_pointer(perf_event_writer(event)->rb) == rb;
+}
+
 /**
  * perf_aux_output_begin - borrow the free part of the AUX area
  * @handle: result: @head position of the free part, @size bytes there are, @wakeup position at
@@ -94,6 +108,7 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 		return NULL;
 	if (local_xchg(&aux->busy, 1))
 		return NULL;
+	WRITE_ONCE(aux->borrower, event);
 
 	handle->rb = rb;
 	handle->event = event;
@@ -110,7 +125,7 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 
 	handle->event = NULL;
 	refuse_full(rb, event);
-	local_set(&aux->busy, 0);
+	give_back(aux);
 	return NULL;
 }
 EXPORT_SYMBOL_GPL(perf_aux_output_begin);
@@ -142,7 +157,7 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		wake = move_head(rb, aux, from + size);
 	}
 
-	if (size || (handle->aux_flags & ~(u64)PERF_AUX_FLAG_OVERWRITE))
+	if ((size || (handle->aux_flags & ~(u64)PERF_AUX_FLAG_OVERWRITE)) && writes_to(event, rb))
 		write_record(event, from, size, handle->aux_flags);
 	if (truncated)
 		perf_event_disable_inatomic(event);
@@ -150,7 +165,7 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		perf_buffer_notify(rb, perf_event_writer(event));
 
 	handle->event = NULL;
-	local_set(&aux->busy, 0);	/* the area may be gone after this */
+	give_back(aux);		/* the area may be gone after this */
 }
 EXPORT_SYMBOL_GPL(perf_aux_output_end);
 

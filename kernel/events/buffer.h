@@ -54,6 +54,7 @@
  *   [aux]	perf_aux_output_end: trace, then aux_head	user: aux_head, then trace
  *   [stop]	mmap.c: perf_aux::mmap_count = 0, then a	perf_aux_output_begin: interrupts
  *		call to the CPU that stops the driver		off from looking at it to starting
+ *		redirect.c: perf_event::rb, then the same
  *
  * Lifetime
  * --------
@@ -209,6 +210,7 @@ struct perf_mlock {
  * @woken: multiple of @watermark at which the reader was last woken
  * @watermark: bytes between two wake-ups
  * @busy: a driver is between perf_aux_output_begin() and _end()
+ * @borrower: for which event it is
  * @sampling: a part of it is being copied into a sample
  * @overwrite: mapped read-only
  * @nr_pages: pages
@@ -225,6 +227,7 @@ struct perf_aux {
 	unsigned long		woken;
 	unsigned long		watermark;
 	local_t			busy;
+	struct perf_event	*borrower;
 	int			sampling;
 	bool			overwrite;
 	int			nr_pages;
@@ -359,6 +362,8 @@ void perf_event_forget_userpage(struct perf_buffer *rb);
 void perf_buffer_attach(struct perf_buffer *rb, struct perf_event *event);
 void perf_buffer_detach(struct perf_event *event);
 void perf_event_release_buffer(struct perf_event *event);
+void perf_aux_stop(struct perf_event *event, struct perf_aux *aux);
+void perf_aux_restart(struct perf_event *event);
 int  perf_event_set_output(struct perf_event *event, struct perf_event *target);
 int  perf_event_pause_output(struct perf_event *event, bool pause);
 

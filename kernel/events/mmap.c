@@ -21,7 +21,6 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
 #include <linux/security.h>
-#include <linux/smp.h>
 
 #include "buffer.h"
 #include "engine.h"
@@ -141,48 +140,6 @@ static void mapping_open(struct vm_area_struct *vma)
 	tell_driver_mapped(event, vma->vm_mm);
 }
 
-/* Stops whatever fills the AUX area of a buffer on this CPU. Interrupts off. */
-static void stop_in(struct perf_event_context *ctx, struct perf_buffer *rb)
-{
-	struct perf_event *event;
-
-	raw_spin_lock(&ctx->lock);
-	list_for_each_entry(event, &ctx->switched, switch_entry) {
-		if (event->oncpu < 0 || !has_aux(event) ||
-		    rcu_access_pointer(perf_event_writer(event)->rb) != rb)
-			continue;
-		perf_pmu_disable(event->pmu);
-		event->pmu->stop(event, PERF_EF_UPDATE);
-		perf_pmu_enable(event->pmu);
-	}
-	raw_spin_unlock(&ctx->lock);
-}
-
-static void stop_here(void *rb)
-{
-	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
-	struct perf_event_context *ctx;
-
-	if (cpuctx->task_ctx)
-		stop_in(cpuctx->task_ctx, rb);
-	stop_in(&cpuctx->ctx, rb);
-	for (ctx = cpuctx->cgrp_ctx; ctx; ctx = ctx->cgrp_next)
-		stop_in(ctx, rb);
-}
-
-/* All events that share a buffer belong to one CPU, or to one task, which may be anywhere. */
-static void stop_aux_output(struct perf_event *event, struct perf_buffer *rb)
-{
-	int cpu;
-
-	if (event->cpu >= 0) {
-		smp_call_function_single(event->cpu, stop_here, rb, 1);
-		return;
-	}
-	for_each_online_cpu(cpu)
-		smp_call_function_single(cpu, stop_here, rb, 1);
-}
-
 /*
  * The AUX area's last mapping goes: from now on no driver begins to use it [stop]; those that do
  * are stopped. event->mmap_mutex.
@@ -197,7 +154,7 @@ static void aux_unmapped(struct perf_event *event, struct perf_buffer *rb)
 			return;
 	}
 
-	stop_aux_output(event, rb);
+	perf_aux_stop(event, aux);
 	uncharge(&aux->charge);
 	if (WARN_ON_ONCE(local_read(&aux->busy))) {
 		perf_buffer_get(rb);	/* better lost than written to by a device when it is free */
@@ -238,6 +195,8 @@ static void mapping_close(struct vm_area_struct *vma)
 		if (is_aux_mapping(vma))
 			aux_unmapped(event, rb);
 		last = drop_mapping(event, rb, &event_last);
+		if (event_last && has_aux(event))
+			perf_aux_restart(event);
 	}
 	if (event_last)
 		note_mapped(event, -1);

@@ -7,10 +7,14 @@
  * readers and to take the buffer from them when it goes. Interrupts walk it under RCU, so an event
  * that has left one list enters the next only after a grace period. Its pointer need not wait.
  *
+ * A driver that fills an AUX area goes on with it whatever becomes of the pointer, until it is stopped
+ * where it runs. It is when the area goes, and when its event's pointer has changed.
+ *
  * Locks: perf_buffers_lock; event->mmap_mutex by those who may have to wait. See buffer.h.
  */
 #include <linux/rculist.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 
 #include "buffer.h"
 #include "event.h"
@@ -33,6 +37,91 @@ static void wait_to_enter_list(struct perf_event *event)
 		return;
 	cond_synchronize_rcu(event->rcu_batches);
 	event->rcu_pending = 0;
+}
+
+/**
+ * struct aux_stop - a request to stop filling an AUX area
+ * @aux: whoever fills this one; NULL for
+ * @owner: this event and its children, which go on in the area they have now, if there is one
+ */
+struct aux_stop {
+	struct perf_aux		*aux;
+	struct perf_event	*owner;
+};
+
+static bool is_to_stop(const struct aux_stop *stop, struct perf_event *event)
+{
+	if (event->oncpu < 0 || !has_aux(event))
+		return false;
+	if (stop->aux)
+		return READ_ONCE(stop->aux->borrower) == event;
+	return perf_event_writer(event) == stop->owner;
+}
+
+static void stop_in(struct perf_event_context *ctx, const struct aux_stop *stop)
+{
+	struct perf_event *event;
+
+	raw_spin_lock(&ctx->lock);
+	list_for_each_entry(event, &ctx->switched, switch_entry) {
+		if (!is_to_stop(stop, event))
+			continue;
+		perf_pmu_disable(event->pmu);
+		event->pmu->stop(event, PERF_EF_UPDATE);
+		if (!stop->aux && rcu_access_pointer(stop->owner->rb))
+			event->pmu->start(event, PERF_EF_RELOAD);
+		perf_pmu_enable(event->pmu);
+	}
+	raw_spin_unlock(&ctx->lock);
+}
+
+/* Interrupts off. */
+static void stop_here(void *stop)
+{
+	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+	struct perf_event_context *ctx;
+
+	if (cpuctx->task_ctx)
+		stop_in(cpuctx->task_ctx, stop);
+	stop_in(&cpuctx->ctx, stop);
+	for (ctx = cpuctx->cgrp_ctx; ctx; ctx = ctx->cgrp_next)
+		stop_in(ctx, stop);
+}
+
+/* All events that share a buffer belong to one CPU, or to one task, which may be anywhere. */
+static void stop_where(const struct perf_event *event, struct aux_stop *stop)
+{
+	int cpu;
+
+	if (event->cpu >= 0) {
+		smp_call_function_single(event->cpu, stop_here, stop, 1);
+		return;
+	}
+	for_each_online_cpu(cpu)
+		smp_call_function_single(cpu, stop_here, stop, 1);
+}
+
+/**
+ * perf_aux_stop - stop whoever fills an AUX area
+ * @event: an event whose buffer it belongs to
+ * @aux: the area, which nobody begins to fill any more
+ *
+ * Context: may sleep
+ */
+void perf_aux_stop(struct perf_event *event, struct perf_aux *aux)
+{
+	stop_where(event, &(struct aux_stop){ .aux = aux });
+}
+
+/**
+ * perf_aux_restart - an AUX event's buffer is another one now, or none
+ * @event: an event with a file
+ *
+ * Context: may sleep
+ */
+void perf_aux_restart(struct perf_event *event)
+{
+	stop_where(event, &(struct aux_stop){ .owner = event });
 }
 
 /* Will several CPUs write to a buffer because of this event? */
@@ -200,22 +289,10 @@ static int check_target(struct perf_event *event, struct perf_event *target)
 	return 0;
 }
 
-/**
- * perf_event_set_output - let an event write to another event's buffer
- * @event: an event with a file, not mapped
- * @target: an event with a mapped buffer; NULL to write nowhere
- *
- * Context: may sleep; both events are held
- * Return: 0 or -EINVAL
- */
-int perf_event_set_output(struct perf_event *event, struct perf_event *target)
+static int output_to(struct perf_event *event, struct perf_event *target)
 {
 	struct perf_buffer *now, *before;
 	int ret;
-
-	guard(mutex)(&event->mmap_mutex);
-	if (!target)
-		return output_to_none(event);
 
 	ret = check_target(event, target);
 	if (ret)
@@ -233,6 +310,27 @@ int perf_event_set_output(struct perf_event *event, struct perf_event *target)
 	switch_list(event, now);
 	perf_buffer_put(before);
 	return 0;
+}
+
+/**
+ * perf_event_set_output - let an event write to another event's buffer
+ * @event: an event with a file, not mapped
+ * @target: an event with a mapped buffer; NULL to write nowhere
+ *
+ * Context: may sleep; both events are held
+ * Return: 0 or -EINVAL
+ */
+int perf_event_set_output(struct perf_event *event, struct perf_event *target)
+{
+	struct perf_buffer *before;
+	int ret;
+
+	guard(mutex)(&event->mmap_mutex);
+	before = rcu_access_pointer(event->rb);
+	ret = target ? output_to(event, target) : output_to_none(event);
+	if (before != rcu_access_pointer(event->rb) && has_aux(event))
+		perf_aux_restart(event);
+	return ret;
 }
 
 /**

@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -337,6 +338,141 @@ static void test_unmap_running(void)
 	ktap_result(next_record(&area, &record) && record.size == 64 && record.offset == 0 &&
 		    words_are_right(&area, 0, 64), "unmapped while it is filled, 50 times");
 	close_area(&area);
+}
+
+/*
+ * Areas that several tasks' events fill. The tasks run on CPU 0, we are on another one.
+ */
+static pid_t traced_task(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		pin_to_cpu(0);
+		sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){});
+		for (;;)
+			;
+	}
+	return pid;
+}
+
+static void end_task(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static struct area open_of_task(pid_t pid, bool mapped)
+{
+	struct perf_event_attr attr = aux_attr(64);
+	struct area area = { .fd = perf_open(&attr, pid, 0, -1, 0) };
+
+	if (area.fd < 0)
+		ktap_bail_out("test_aux event of a task");
+	if (!mapped)
+		return area;
+	area.user = mmap(NULL, (1 + DATA_PAGES) * page, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 area.fd, 0);
+	if (area.user == MAP_FAILED || map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
+		ktap_bail_out("mmap of a task's event");
+	return area;
+}
+
+/* The events are of tasks of their own, of which @runner stays: it is never switched. */
+struct sharing {
+	struct area	area[3];
+	pid_t		runner;
+};
+
+static struct sharing share(unsigned int nr, unsigned int mapped, unsigned int runner)
+{
+	struct sharing s = {};
+
+	for (unsigned int i = 0; i < nr; i++) {
+		pid_t pid = traced_task();
+
+		s.area[i] = open_of_task(pid, mapped & 1 << i);
+		if (i == runner)
+			s.runner = pid;
+		else
+			end_task(pid);
+	}
+	if (ioctl(s.area[1].fd, PERF_EVENT_IOC_SET_OUTPUT, s.area[0].fd))
+		ktap_bail_out("SET_OUTPUT");
+	ioctl(s.area[runner].fd, PERF_EVENT_IOC_ENABLE, 0);
+	usleep(10000);
+	return s;
+}
+
+/* An event that is not to fill the area any more does not: it can go, and another come. */
+static void test_leaves_running(void)
+{
+	struct sharing s = share(2, 1, 1);
+	struct area *a = &s.area[0];
+	int error;
+
+	if (ioctl(s.area[1].fd, PERF_EVENT_IOC_SET_OUTPUT, -1L))
+		ktap_bail_out("SET_OUTPUT to none");
+	munmap(a->aux, a->aux_bytes);
+	error = map_aux(a, AUX_PAGES, PROT_READ | PROT_WRITE);
+	ktap_result(!error, "unmapped after a running event has left it: %s", strerror(error));
+	end_task(s.runner);
+	close(s.area[1].fd);
+	close_area(a);
+}
+
+/* It goes on in the area that it is given, and says nothing there of the one it had. */
+static void test_changes_running(void)
+{
+	struct sharing s = share(3, 5, 1);
+	struct area *a = &s.area[0], *c = &s.area[2];
+	struct aux_record record;
+	bool first;
+	int error;
+
+	ioctl(s.area[1].fd, PERF_EVENT_IOC_SET_OUTPUT, c->fd);
+	munmap(a->aux, a->aux_bytes);
+	error = map_aux(a, AUX_PAGES, PROT_READ | PROT_WRITE);
+	ioctl(s.area[1].fd, PERF_EVENT_IOC_DISABLE, 0);
+	first = next_record(c, &record);
+	ktap_result(!error && first && !record.offset && record.size == 64 &&
+		    c->user->aux_head >= 64 && words_are_right(c, 0, 64),
+		    "a running event goes on in another area: %s", strerror(error));
+	end_task(s.runner);
+	close(s.area[1].fd);
+	close_area(c);
+	close_area(a);
+}
+
+/* The area outlives the mappings of the event that fills it. */
+static void test_unmapped_by_one(void)
+{
+	struct sharing s = share(2, 1, 0);
+	struct area *a = &s.area[0], *b = &s.area[1];
+	int error;
+
+	b->user = mmap(NULL, (1 + DATA_PAGES) * page, PROT_READ | PROT_WRITE, MAP_SHARED, b->fd, 0);
+	if (b->user == MAP_FAILED || map_aux(b, AUX_PAGES, PROT_READ | PROT_WRITE))
+		ktap_bail_out("mmap of an area once more");
+	munmap(a->aux, a->aux_bytes);
+	munmap(a->user, (1 + DATA_PAGES) * page);
+	munmap(b->aux, b->aux_bytes);
+	error = map_aux(b, AUX_PAGES, PROT_READ | PROT_WRITE);
+	ktap_result(!error, "unmapped by the running event first: %s", strerror(error));
+	end_task(s.runner);
+	close(a->fd);
+	close_area(b);
+}
+
+static void test_shared_areas(void)
+{
+	if (pin_to_cpu(1)) {
+		ktap_skip("areas of several tasks", "there is one CPU");
+		return;
+	}
+	test_leaves_running();
+	test_changes_running();
+	test_unmapped_by_one();
 }
 
 /*
@@ -912,6 +1048,7 @@ int main(void)
 	test_skip();
 	test_skip_all();
 	test_skip_watermark();
+	test_shared_areas();
 	pin_to_cpu(0);
 	test_tell_all();
 	test_tell_start();
