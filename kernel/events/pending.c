@@ -6,7 +6,8 @@
  * off it, so whoever has detached an event and then calls perf_event_pending_sync() has nearly all
  * of it. What is left is code that was interrupted in the middle of a hit by the very call that
  * detached the event: it may still queue an irq_work, but inside the RCU read section that keeps
- * the event's memory. That is why memory is freed only when perf_event_pending_busy() says no.
+ * the event's memory. So may whoever fills a buffer that the event is about to leave, to wake its
+ * reader. That is why memory is freed only when perf_event_pending_busy() says no.
  *
  * A SIGTRAP that is under way holds a reference.
  */

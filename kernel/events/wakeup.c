@@ -8,7 +8,7 @@
  * that is behind is not woken again and again.
  *
  * When the writer finds it clear, somebody may be asleep. Only then it looks at the wait queues,
- * and only if one of them has a waiter it sends an irq_work, since it may be in NMI itself. A
+ * and to each that has a waiter it sends an irq_work, since it may be in NMI itself. A
  * reader between two calls of poll() costs nothing; a registration with epoll, which stays on the
  * queue, costs one irq_work for each time that it is polled. Each side writes one of the two and
  * then reads the other, with a full barrier between [poll] [sleep].
@@ -22,23 +22,28 @@
 
 #include "buffer.h"
 
-/* RCU. */
-static bool has_waiter(struct perf_buffer *rb)
+static void queue_wakeup(struct perf_event *event)
+{
+	event->pending_wakeup = 1;
+	irq_work_queue(&event->pending_irq);
+}
+
+/* Each event's readers by its own irq_work: it may leave the buffer until that comes. RCU. */
+static void wake_readers(struct perf_buffer *rb)
 {
 	struct perf_event *event;
 
 	list_for_each_entry_rcu(event, &rb->events, rb_entry, true) {
 		/* The exchange of @poll is the barrier that this needs. */
 		if (waitqueue_active(&event->waitq))
-			return true;
+			queue_wakeup(event);
 	}
-	return false;
 }
 
 /**
  * perf_buffer_notify - there is news in a buffer
  * @rb: the buffer
- * @event: an event that writes to it, whose irq_work is used
+ * @event: an event that writes to it, for the signal
  *
  * Context: any, NMI included; preemption off
  */
@@ -48,32 +53,11 @@ void perf_buffer_notify(struct perf_buffer *rb, struct perf_event *event)
 	if (unlikely(*perf_event_fasync(event))) {
 		if (!event->pending_kill)
 			event->pending_kill = POLL_IN;
-		event->pending_wakeup = 1;
-		irq_work_queue(&event->pending_irq);
+		queue_wakeup(event);
 	}
 	/* Full barriers on both sides: [poll] before, [sleep] after. */
-	if (atomic_xchg(&rb->poll, 1))
-		return;
-	if (!has_waiter(rb))
-		return;
-
-	event->pending_wakeup = 1;
-	irq_work_queue(&event->pending_irq);
-}
-
-static void wake_readers(struct perf_event *event)
-{
-	struct perf_buffer *rb;
-	struct perf_event *each;
-
-	guard(rcu)();
-	rb = rcu_dereference(event->rb);
-	if (!rb) {
-		wake_up_all(&event->waitq);
-		return;
-	}
-	list_for_each_entry_rcu(each, &rb->events, rb_entry)
-		wake_up_all(&each->waitq);
+	if (!atomic_xchg(&rb->poll, 1))
+		wake_readers(rb);
 }
 
 /**
@@ -86,7 +70,7 @@ void perf_event_wakeup(struct perf_event *event)
 {
 	int kill;
 
-	wake_readers(perf_event_writer(event));
+	wake_up_all(&perf_event_writer(event)->waitq);
 
 	kill = xchg(&event->pending_kill, 0);
 	if (kill)

@@ -16,6 +16,7 @@ static void ring_step(struct perf_ring *ring);
 #define PERF_RING_STEP(ring) ring_step(ring)
 
 #include "../buffer.h"
+#include "../event.h"
 
 /* ---------------------------------------------------------------- nested writers */
 
@@ -288,6 +289,7 @@ static struct rig *rig_start(struct kunit *test, unsigned long pages, bool writa
 	mutex_init(&event->mmap_mutex);
 	init_waitqueue_head(&event->waitq);
 	INIT_LIST_HEAD(&event->rb_entry);
+	perf_event_pending_init(event);
 
 	rig->test = test;
 	rig->event = event;
@@ -693,6 +695,50 @@ static void test_wakeup_nested(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->seen, 2);
 }
 
+/* Another event of a rig's buffer, with a reader who sleeps. */
+struct sleeper {
+	struct perf_event	event;
+	struct wait_queue_entry	wait;
+	unsigned int		woken;
+};
+
+static int sleeper_woken(struct wait_queue_entry *wait, unsigned int mode, int flags, void *key)
+{
+	container_of(wait, struct sleeper, wait)->woken++;
+	return 0;
+}
+
+/* Who has filled a buffer to the reader's mark and leaves it at once does not take the news along. */
+static void test_told_by_leaver(struct kunit *test)
+{
+	struct perf_event_attr attr = { .wakeup_events = 1 };
+	struct rig *rig = rig_start(test, 1, true, &attr);
+	struct sleeper *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	mutex_init(&s->event.mmap_mutex);
+	init_waitqueue_head(&s->event.waitq);
+	perf_event_pending_init(&s->event);
+	init_waitqueue_func_entry(&s->wait, sleeper_woken);
+	add_wait_queue(&s->event.waitq, &s->wait);
+	scoped_guard(mutex, &s->event.mmap_mutex)
+		perf_buffer_attach(rig->rb, &s->event);
+
+	scoped_guard(irqsave) {
+		write_sample(rig);
+		/* As if it were switched to another buffer. */
+		rcu_assign_pointer(rig->event->rb, NULL);
+	}
+	perf_event_pending_sync(rig->event);
+	perf_event_pending_sync(&s->event);
+	KUNIT_EXPECT_GE(test, s->woken, 1);
+
+	rcu_assign_pointer(rig->event->rb, rig->rb);
+	scoped_guard(spinlock, &perf_buffers_lock)
+		perf_buffer_detach(&s->event);
+	synchronize_rcu();
+}
+
 /* READ records of children come from where these exit: while another CPU writes, ours are lost. */
 static void test_crowded_by_inherit_stat(struct kunit *test)
 {
@@ -736,6 +782,7 @@ static struct kunit_case buffer_cases[] = {
 	KUNIT_CASE(test_wakeup_events),
 	KUNIT_CASE(test_told_once),
 	KUNIT_CASE(test_wakeup_nested),
+	KUNIT_CASE(test_told_by_leaver),
 	KUNIT_CASE(test_crowded_by_inherit_stat),
 	KUNIT_CASE(test_not_crowded),
 	{}
