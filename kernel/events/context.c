@@ -35,6 +35,7 @@ void perf_ctx_init(struct perf_event_context *ctx, struct task_struct *task, int
 	INIT_LIST_HEAD(&ctx->sb_list);
 	INIT_LIST_HEAD(&ctx->freq_list);
 	INIT_LIST_HEAD(&ctx->pmu_ctx_list);
+	INIT_LIST_HEAD(&ctx->dropped);
 	INIT_LIST_HEAD(&ctx->event_list);
 	refcount_set(&ctx->refcount, 1);
 	ctx->task = task;
@@ -134,6 +135,7 @@ static void ctx_free(struct perf_event_context *ctx)
 	struct perf_event_pmu_context *epc, *next_epc;
 	struct perf_light_block *block, *next;
 
+	list_splice(&ctx->dropped, &ctx->pmu_ctx_list);
 	list_for_each_entry_safe(epc, next_epc, &ctx->pmu_ctx_list, entry)
 		perf_epc_free(ctx, epc);
 	for (block = ctx->blocks; block; block = next) {
@@ -223,6 +225,20 @@ void perf_epc_free(struct perf_event_context *ctx, struct perf_event_pmu_context
 		epc->pmu = NULL;
 	else
 		kfree(epc);
+}
+
+/* What was dropped under ctx->lock, within which PREEMPT_RT may not free. ctx->mutex. */
+void perf_epc_free_dropped(struct perf_event_context *ctx)
+{
+	struct perf_event_pmu_context *epc, *next;
+	LIST_HEAD(dropped);
+
+	if (list_empty(&ctx->dropped))
+		return;
+	scoped_guard(raw_spinlock_irqsave, &ctx->lock)
+		list_splice_init(&ctx->dropped, &dropped);
+	list_for_each_entry_safe(epc, next, &dropped, entry)
+		perf_epc_free(ctx, epc);
 }
 
 /* The PMU context of @pmu in @ctx, or NULL. ctx->lock or ctx->mutex. */

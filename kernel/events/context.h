@@ -82,6 +82,7 @@ struct perf_event_pmu_context {
  * @frozen: an operation is under way, all of which happens at one moment
  * @plain_pages: some of those mapped may be of events without a counter
  * @pmu_ctx_list: its PMU contexts
+ * @dropped: PMU contexts that are to be freed, without ctx->lock
  * @counter_list: those of counter PMUs that have events
  * @switched: ACTIVE events that are added and deleted at every switch
  * @event_list: all its events
@@ -125,6 +126,7 @@ struct perf_event_context {
 	struct list_head	sb_list;
 	struct list_head	freq_list;
 	struct list_head	pmu_ctx_list;
+	struct list_head	dropped;
 	struct list_head	event_list;
 	unsigned int		nr_events;
 	struct mutex		mutex;
@@ -271,6 +273,7 @@ struct perf_event_context *perf_ctx_of_task(struct task_struct *task);
 struct perf_event_pmu_context *perf_epc_find(struct perf_event_context *ctx, struct pmu *pmu);
 struct perf_event_pmu_context *perf_epc_alloc(struct perf_event_context *ctx, struct pmu *pmu);
 void perf_epc_free(struct perf_event_context *ctx, struct perf_event_pmu_context *epc);
+void perf_epc_free_dropped(struct perf_event_context *ctx);
 void perf_epc_attach(struct perf_event_context *ctx, struct perf_event_pmu_context *epc);
 
 /* state.c */

@@ -36,10 +36,8 @@ static void epc_put(struct perf_event_pmu_context *epc)
 	if (--epc->nr_events)
 		return;
 	list_del_init(&epc->counter_entry);
-	if (pmu_may_go(epc->pmu) && (epc->ctx->task || epc->ctx->cgrp)) {
-		list_del(&epc->entry);
-		perf_epc_free(epc->ctx, epc);
-	}
+	if (pmu_may_go(epc->pmu) && (epc->ctx->task || epc->ctx->cgrp))
+		list_move(&epc->entry, &epc->ctx->dropped);
 }
 
 static void count_kinds(struct perf_event_context *ctx, struct perf_event *event, int by)
@@ -216,6 +214,7 @@ int perf_install(struct perf_event_context *ctx, struct perf_event *event)
 #endif
 	if (in.epc)
 		perf_epc_free(ctx, in.epc);
+	perf_epc_free_dropped(ctx);
 	return 0;
 }
 
@@ -413,4 +412,5 @@ void perf_remove(struct perf_event *event, unsigned int flags)
 
 	lockdep_assert_held(&event->ctx->mutex);
 	perf_ctx_call(event->ctx, remove_here, &r);
+	perf_epc_free_dropped(event->ctx);
 }

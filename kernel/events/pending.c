@@ -69,7 +69,8 @@ static void late_sigtrap(struct callback_head *head)
 void perf_event_pending_init(struct perf_event *event)
 {
 	init_irq_work(&event->pending_irq, late_wakeup);
-	init_irq_work(&event->pending_disable_irq, late_disable);
+	/* It takes raw locks only, and is not to come late on PREEMPT_RT. */
+	event->pending_disable_irq = IRQ_WORK_INIT_HARD(late_disable);
 	init_task_work(&event->pending_task, late_sigtrap);
 }
 
