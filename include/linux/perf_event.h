@@ -229,6 +229,7 @@ struct hw_perf_event_extra {
  * @counters: counters that can count it, a bit for each
  * @aux_config: what an AUX driver programs
  * @aux_paused: AUX tracing is paused by another event of the group
+ * @aux_pausing: it is just being paused or resumed; core
  * @hrtimer: sampling timer of a clock event
  * @tp_list: a probe's list of events
  * @info: breakpoint as the architecture programs it
@@ -264,6 +265,7 @@ struct hw_perf_event {
 		struct {
 			u64				aux_config;
 			unsigned int			aux_paused;
+			unsigned int			aux_pausing;
 		};
 		struct {
 			struct hrtimer			hrtimer;
@@ -408,7 +410,8 @@ struct perf_schedule {
  * @event_unmapped: and unmapped it
  * @add: give the event a counter on this CPU, and start it if PERF_EF_START. Negative: no room.
  * @del: take it away again; count is brought up to date
- * @start: start counting; PERF_EF_RELOAD
+ * @start: start counting; PERF_EF_RELOAD. With PERF_EF_RESUME it may be called in NMI, and must not
+ *	bring address filters up to date.
  * @stop: stop counting; PERF_EF_UPDATE. May come from the overflow handler, in NMI.
  * @read: bring perf_event::count up to date; the event runs on this CPU. NMI.
  * @start_txn: add or read the events that follow as one group; optional

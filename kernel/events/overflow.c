@@ -70,25 +70,37 @@ static bool program_passes(struct perf_event *event, struct perf_sample_data *da
 
 /* ------------------------------------------------------------------ AUX pause */
 
-/* The trace of the group's AUX event stops, or goes on, at this overflow. */
+/* ACTIVE, and already added here: other events of a context are loaded before it is. */
+static bool is_tracing_here(struct perf_event *aux)
+{
+	return READ_ONCE(aux->state) == PERF_EVENT_STATE_ACTIVE &&
+	       READ_ONCE(aux->oncpu) == smp_processor_id();
+}
+
+/*
+ * The trace of the group's AUX event stops, or goes on, at this overflow. Not if the overflow is an
+ * NMI that came while another one's was being stopped or started: the driver is in the middle of it.
+ */
 static noinline void aux_pause(struct perf_event *event, bool pause)
 {
 	struct perf_event *aux = event->aux_event;
-	unsigned long flags;
 
-	if (!aux || READ_ONCE(aux->state) != PERF_EVENT_STATE_ACTIVE)
+	if (!aux)
 		return;
 
-	local_irq_save(flags);
-	if (aux->hw.aux_paused != pause) {
-		aux->hw.aux_paused = pause;
-		barrier();
-		if (pause)
-			aux->pmu->stop(aux, PERF_EF_PAUSE);
-		else
-			aux->pmu->start(aux, PERF_EF_RESUME);
-	}
-	local_irq_restore(flags);
+	guard(irqsave)();
+	if (!is_tracing_here(aux) || aux->hw.aux_pausing || aux->hw.aux_paused == pause)
+		return;
+	WRITE_ONCE(aux->hw.aux_pausing, 1);
+	barrier();
+	aux->hw.aux_paused = pause;
+	barrier();
+	if (pause)
+		aux->pmu->stop(aux, PERF_EF_PAUSE);
+	else
+		aux->pmu->start(aux, PERF_EF_RESUME);
+	barrier();
+	WRITE_ONCE(aux->hw.aux_pausing, 0);
 }
 
 /* -------------------------------------------------------------------- signals */

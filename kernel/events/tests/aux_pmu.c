@@ -113,7 +113,8 @@ static void test_aux_start(struct perf_event *event, int flags)
 {
 	struct perf_output_handle *handle = this_cpu_ptr(&test_aux_handle);
 
-	perf_event_addr_filters_sync(event);
+	if (!(flags & PERF_EF_RESUME))
+		perf_event_addr_filters_sync(event);
 	if (event->hw.aux_paused) {
 		event->hw.state = 0;
 	} else if (perf_aux_output_begin(handle, event)) {

@@ -269,6 +269,112 @@ static void throttle_after(struct kunit *test)
 	}
 }
 
+/* ------------------------------------------------------------------ AUX pause */
+
+/**
+ * struct pausing - an AUX event and one that pauses or resumes it
+ * @aux: the first
+ * @event: the second
+ * @stops: times that the first was stopped
+ * @starts: and started
+ * @nested: event that overflows while that is done
+ */
+struct pausing {
+	struct perf_event	*aux, *event;
+	unsigned int		stops, starts;
+	struct perf_event	*nested;
+};
+
+static struct pausing *pausing;
+
+static void overflow_once(struct perf_event *event)
+{
+	struct perf_sample_data data;
+	struct pt_regs regs = {};
+
+	perf_sample_data_init(&data, 0, 1);
+	perf_event_overflow(event, &data, &regs);
+}
+
+static void pausing_stop(struct perf_event *event, int flags)
+{
+	pausing->stops++;
+	if (pausing->nested)
+		overflow_once(pausing->nested);
+}
+
+static void pausing_start(struct perf_event *event, int flags)
+{
+	pausing->starts++;
+	if (pausing->nested)
+		overflow_once(pausing->nested);
+}
+
+static void nothing(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
+{
+}
+
+static struct perf_event *event_of(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	event->attr.sample_period = 1;
+	event->hw.sample_period = 1;
+	event->overflow_handler = nothing;
+	return event;
+}
+
+static void pausing_init(struct kunit *test, struct pausing *p)
+{
+	static struct pmu pmu = { .start = pausing_start, .stop = pausing_stop };
+
+	*p = (struct pausing){ .aux = event_of(test), .event = event_of(test) };
+	p->aux->pmu = &pmu;
+	p->aux->state = PERF_EVENT_STATE_ACTIVE;
+	p->event->aux_event = p->aux;
+	p->event->attr.aux_pause = 1;
+	pausing = p;
+}
+
+/* The other events of its context may count already when the AUX event is added. */
+static void pause_before_added(struct kunit *test)
+{
+	struct pausing p;
+
+	pausing_init(test, &p);
+	scoped_guard(irqsave) {
+		p.aux->oncpu = -1;
+		overflow_once(p.event);
+		KUNIT_EXPECT_EQ(test, p.stops, 0);
+		p.aux->oncpu = smp_processor_id();
+		overflow_once(p.event);
+		KUNIT_EXPECT_EQ(test, p.stops, 1);
+		KUNIT_EXPECT_EQ(test, p.aux->hw.aux_paused, 1);
+	}
+}
+
+/* An NMI while the driver is pausing. */
+static void pause_nested(struct kunit *test)
+{
+	struct pausing p;
+
+	pausing_init(test, &p);
+	p.nested = event_of(test);
+	p.nested->aux_event = p.aux;
+	p.nested->attr.aux_resume = 1;
+	scoped_guard(irqsave) {
+		p.aux->oncpu = smp_processor_id();
+		overflow_once(p.event);
+		KUNIT_EXPECT_EQ(test, p.stops, 1);
+		KUNIT_EXPECT_EQ(test, p.starts, 0);
+		KUNIT_EXPECT_EQ(test, p.aux->hw.aux_paused, 1);
+		overflow_once(p.nested);
+		KUNIT_EXPECT_EQ(test, p.starts, 1);
+		KUNIT_EXPECT_EQ(test, p.aux->hw.aux_paused, 0);
+	}
+}
+
 static struct kunit_case sampling_cases[] = {
 	KUNIT_CASE(layout_sizes),
 	KUNIT_CASE(layout_order),
@@ -280,6 +386,8 @@ static struct kunit_case sampling_cases[] = {
 	KUNIT_CASE(freq_small),
 	KUNIT_CASE(freq_bounds),
 	KUNIT_CASE(throttle_after),
+	KUNIT_CASE(pause_before_added),
+	KUNIT_CASE(pause_nested),
 	{}
 };
 
