@@ -251,7 +251,7 @@ struct perf_aux {
  * @crowded: several CPUs write here; see above
  * @nr_pages: data pages
  * @owner: CPU plus 1 whose writers have claimed a crowded buffer
- * @lost_elsewhere: records lost to another CPU's claim, to be added to @lost
+ * @lost_elsewhere: records lost to another CPU's claim or while paused, to be added to @lost
  * @poll: the reader has been told, and has not asked since
  * @events: events that write here, by perf_event::rb_entry; RCU
  * @page_event: event that the first page describes; NULL if several are mapped

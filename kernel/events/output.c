@@ -99,6 +99,14 @@ static noinline void refuse_full(struct perf_buffer *rb, struct perf_event *even
  */
 #define CLAIMED BIT_ULL(63)
 
+/* Without a claim, where others may be counting too. */
+static int lose_unclaimed(struct perf_buffer *rb, struct perf_event *event)
+{
+	atomic_inc(&rb->lost_elsewhere);
+	atomic64_inc(&event->lost_samples);
+	return -ENOSPC;
+}
+
 static noinline int claim(struct perf_output_handle *handle, struct perf_buffer *rb,
 			  struct perf_event *event)
 {
@@ -106,11 +114,8 @@ static noinline int claim(struct perf_output_handle *handle, struct perf_buffer 
 
 	if (atomic_read(&rb->owner) == me)
 		return 0;
-	if (!atomic_try_cmpxchg_acquire(&rb->owner, &owner, me)) {	/* [claim] */
-		atomic_inc(&rb->lost_elsewhere);
-		atomic64_inc(&event->lost_samples);
-		return -ENOSPC;
-	}
+	if (!atomic_try_cmpxchg_acquire(&rb->owner, &owner, me))	/* [claim] */
+		return lose_unclaimed(rb, event);
 	handle->flags = CLAIMED;
 	local_add(atomic_xchg(&rb->lost_elsewhere, 0), &rb->lost);
 	return 0;
@@ -123,8 +128,11 @@ static noinline void unclaim(struct perf_buffer *rb)
 
 static noinline int refuse_paused(struct perf_buffer *rb, struct perf_event *event)
 {
-	if (rb->nr_pages)
-		count_lost(rb, event, 0);
+	if (!rb->nr_pages)
+		return -ENOSPC;
+	if (READ_ONCE(rb->crowded))
+		return lose_unclaimed(rb, event);
+	count_lost(rb, event, 0);
 	return -ENOSPC;
 }
 

@@ -8,6 +8,7 @@
  * what a reader would see after each step.
  */
 #include <kunit/test.h>
+#include <linux/cpu.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
 
@@ -756,6 +757,40 @@ static void test_crowded_by_inherit_stat(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->lost, 1);
 }
 
+#define PAUSED_WRITES	100000
+
+static void write_paused(void *info)
+{
+	struct rig *rig = info;
+
+	for (int i = 0; i < PAUSED_WRITES; i++) {
+		struct perf_output_handle handle;
+		struct perf_sample_data data = {};
+
+		if (!perf_output_begin(&handle, &data, rig->event, 16))
+			perf_output_end(&handle);
+	}
+}
+
+/* What all CPUs lose while a crowded buffer is paused is counted as well. */
+static void test_crowded_paused(struct kunit *test)
+{
+	struct perf_event_attr attr = { .inherit = 1 };
+	struct rig *rig = rig_start(test, 1, true, &attr);
+
+	KUNIT_ASSERT_TRUE(test, rig->rb->crowded);
+	KUNIT_EXPECT_EQ(test, perf_event_pause_output(rig->event, true), 0);
+	scoped_guard(cpus_read_lock) {
+		on_each_cpu(write_paused, rig, 1);
+		rig->written = (u64)PAUSED_WRITES * num_online_cpus();
+	}
+	KUNIT_EXPECT_EQ(test, perf_event_pause_output(rig->event, false), 0);
+	KUNIT_EXPECT_TRUE(test, rig_write(rig, 1));
+	rig_expect_exact(rig);
+	KUNIT_EXPECT_EQ(test, rig->seen, 1);
+	KUNIT_EXPECT_EQ(test, rig->lost, rig->written - 1);
+}
+
 /* One event of one CPU, inherited or not, has its buffer to itself. */
 static void test_not_crowded(struct kunit *test)
 {
@@ -784,6 +819,7 @@ static struct kunit_case buffer_cases[] = {
 	KUNIT_CASE(test_wakeup_nested),
 	KUNIT_CASE(test_told_by_leaver),
 	KUNIT_CASE(test_crowded_by_inherit_stat),
+	KUNIT_CASE(test_crowded_paused),
 	KUNIT_CASE(test_not_crowded),
 	{}
 };
