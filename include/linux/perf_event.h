@@ -737,6 +737,7 @@ struct perf_event {
  * @flags: record flags
  * @aux_flags: PERF_AUX_FLAG_* for the AUX record
  * @skip_read: READ part of a sample must not read hardware
+ * @claimed: the buffer is one of several CPUs, and this write has claimed it; core
  * @addr: where the next byte goes
  * @head: for AUX: where the room begins
  * @page: index of the current page
@@ -751,6 +752,7 @@ struct perf_output_handle {
 		u64		aux_flags;
 		struct {
 			u64	skip_read : 1;
+			u64	claimed : 1;
 		};
 	};
 	union {

@@ -93,12 +93,6 @@ static noinline void refuse_full(struct perf_buffer *rb, struct perf_event *even
 	perf_buffer_notify(rb, event);
 }
 
-/*
- * Crowded buffers: a claim is for a CPU, and given up by the writer that made it. CLAIMED is a bit
- * of perf_output_handle::flags that nobody else uses.
- */
-#define CLAIMED BIT_ULL(63)
-
 /* Without a claim, where others may be counting too. */
 static int lose_unclaimed(struct perf_buffer *rb, struct perf_event *event)
 {
@@ -107,6 +101,7 @@ static int lose_unclaimed(struct perf_buffer *rb, struct perf_event *event)
 	return -ENOSPC;
 }
 
+/* Crowded buffers: a claim is for a CPU, and given up by the writer that made it. */
 static noinline int claim(struct perf_output_handle *handle, struct perf_buffer *rb,
 			  struct perf_event *event)
 {
@@ -116,7 +111,7 @@ static noinline int claim(struct perf_output_handle *handle, struct perf_buffer 
 		return 0;
 	if (!atomic_try_cmpxchg_acquire(&rb->owner, &owner, me))	/* [claim] */
 		return lose_unclaimed(rb, event);
-	handle->flags = CLAIMED;
+	handle->claimed = 1;
 	local_add(atomic_xchg(&rb->lost_elsewhere, 0), &rb->lost);
 	return 0;
 }
@@ -157,7 +152,7 @@ static __always_inline int begin_in(struct perf_output_handle *handle, struct pe
 
 	if (unlikely(!perf_ring_reserve(&rb->ring, len, &start))) {
 		refuse_full(rb, event, lost);
-		if (handle->flags & CLAIMED)
+		if (handle->claimed)
 			unclaim(rb);
 		return -ENOSPC;
 	}
@@ -230,7 +225,7 @@ void perf_output_end(struct perf_output_handle *handle)
 
 	if (perf_ring_publish(&rb->ring, handle->wakeup))
 		perf_buffer_notify(rb, handle->event);
-	if (unlikely(handle->flags & CLAIMED))
+	if (unlikely(handle->claimed))
 		unclaim(rb);
 	preempt_enable_notrace();
 }
