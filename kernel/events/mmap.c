@@ -12,7 +12,8 @@
  * and beyond it to the address space, within RLIMIT_MEMLOCK. What was charged is remembered with
  * the buffer, and goes back to exactly where it came from, whoever unmaps last.
  *
- * Locks: mm->mmap_lock for writing, then event->mmap_mutex, then perf_buffers_lock; see buffer.h.
+ * Locks: mm->mmap_lock for writing, then event->mmap_mutex, then perf_buffers_lock or charge_mutex;
+ * see buffer.h.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -46,6 +47,9 @@ static void uncharge(struct perf_mlock *charge)
 	charge->user = NULL;
 }
 
+/* Until it is known whether a charge stands, nobody else is judged by it. */
+static DEFINE_MUTEX(charge_mutex);
+
 /* Takes what it can from the allowance; the rest is pinned. Fills in @charge, or says why not. */
 static int charge_pages(struct perf_mlock *charge, struct mm_struct *mm, unsigned long pages)
 {
@@ -53,6 +57,7 @@ static int charge_pages(struct perf_mlock *charge, struct mm_struct *mm, unsigne
 	unsigned long allowance = user_allowance(), limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 	unsigned long used, pinned;
 
+	guard(mutex)(&charge_mutex);
 	used = atomic_long_add_return(pages, &user->perf_mlock);
 	charge->pinned = used > allowance ? min(used - allowance, pages) : 0;
 	charge->gift = pages - charge->pinned;
