@@ -81,6 +81,7 @@ static bool chain_is(u64 mark)
  */
 static void drop_side_groups(struct perf_event_context *ctx)
 {
+	bool innermost = ctx == this_cpu_ptr(&perf_cpu_context)->cgrp_ctx;
 	struct perf_event_pmu_context *epc;
 
 	list_for_each_entry(epc, &ctx->counter_list, counter_entry) {
@@ -94,28 +95,31 @@ static void drop_side_groups(struct perf_event_context *ctx)
 				perf_group_stop(cpc->side[i]);
 		}
 		cpc->nr_side_running = kept;
-		epc->sched_base = perf_sched_base(epc->pmu);
+		epc->sched_base = innermost ? epc : perf_sched_base(epc->pmu);
 	}
 }
 
-/* Deactivates the contexts without @mark. All that are on the CPU are locked; returns those that were. */
+/*
+ * Deactivates the contexts without @mark. All that are on the CPU are locked; returns those that were.
+ * They are the inner part of the chain: what stays belongs to ancestors of both cgroups.
+ */
 static struct perf_event_context *leave_unmarked(struct concerned *c, u64 mark)
 {
-	struct perf_event_context *ctx, *next, *left = NULL;
+	struct perf_event_context *head = this_cpu_ptr(&perf_cpu_context)->cgrp_ctx;
+	struct perf_event_context *ctx, *last = NULL;
 
-	for (ctx = this_cpu_ptr(&perf_cpu_context)->cgrp_ctx; ctx; ctx = next) {
-		next = ctx->cgrp_next;
-		if (ctx->sched_mark == mark)
-			continue;
+	for (ctx = head; ctx && ctx->sched_mark != mark; ctx = ctx->cgrp_next) {
 		concern(c, ctx);
 		drop_side_groups(ctx);
 		if (!list_empty(&ctx->switched))
 			perf_switched_out(ctx);
 		perf_ctx_clock_stop(ctx);
-		ctx->cgrp_next = left;
-		left = ctx;
+		last = ctx;
 	}
-	return left;
+	if (!last)
+		return NULL;
+	last->cgrp_next = NULL;
+	return head;
 }
 
 /* Their counts have come with the loads, and nobody has read them before. Pages name no counter now. */
@@ -188,13 +192,15 @@ static void stop_active(struct perf_event_pmu_context *epc)
 }
 
 /* Are the ACTIVE groups of those that come those of the schedule that is there? */
-static bool entered_match(struct pmu *pmu, u64 mark)
+static bool entered_match(struct perf_event_pmu_context *base, u64 mark)
 {
-	struct perf_event_pmu_context *epc, *base = perf_sched_base(pmu);
+	struct perf_event_pmu_context *epc;
 	struct perf_event_context *ctx;
 
 	for (ctx = this_cpu_ptr(&perf_cpu_context)->cgrp_ctx; ctx; ctx = ctx->cgrp_next) {
-		epc = ctx->sched_mark == mark + 1 ? perf_epc_find(ctx, pmu) : NULL;
+		if (ctx->sched_mark != mark + 1)
+			continue;
+		epc = ctx == base->ctx ? base : perf_epc_find(ctx, base->pmu);
 		if (epc && epc->sched_base != base)
 			return false;
 	}
@@ -227,7 +233,9 @@ static void change_chain(struct perf_cgroup *cgrp, u64 mark)
 	left = leave_unmarked(&c, mark);
 	link_chain(&c, cgrp, mark, now, depth);
 	for (unsigned int i = 0; i < c.nr; i++) {
-		if (entered_match(c.pmu[i], mark) && perf_sched_load_again(c.pmu[i]))
+		struct perf_event_pmu_context *base = perf_sched_base(c.pmu[i]);
+
+		if (entered_match(base, mark) && perf_sched_load_again(base))
 			continue;
 		stop_entered(c.pmu[i], mark);
 		perf_sched_reload(c.pmu[i]);

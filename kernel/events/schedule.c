@@ -621,15 +621,14 @@ static void load_base_locked(struct perf_cpu_pmu_context *cpc, struct pmu *pmu)
 
 /**
  * perf_sched_load_again - load the CPU side's schedule, if there is one already
- * @pmu: the PMU
+ * @base: where it is kept
  *
  * Return: false, and nothing has been done, if one has to be compiled, or if a task is on this CPU.
  * The CPU side is locked.
  */
-bool perf_sched_load_again(struct pmu *pmu)
+bool perf_sched_load_again(struct perf_event_pmu_context *base)
 {
-	struct perf_cpu_pmu_context *cpc = perf_this_cpc(pmu);
-	struct perf_event_pmu_context *base = perf_sched_base(pmu);
+	struct perf_cpu_pmu_context *cpc = perf_this_cpc(base->pmu);
 
 	if (this_cpu_read(perf_cpu_context.task_ctx))
 		return false;
