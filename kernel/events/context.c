@@ -130,6 +130,14 @@ struct perf_event *perf_ctx_light_event(struct perf_event_context *ctx)
 	return event;
 }
 
+/* The memory of one, unless that is the context's own. */
+static void epc_release(struct perf_event_context *ctx, struct perf_event_pmu_context *epc)
+{
+	kfree(epc->sched);
+	if (epc != &ctx->first_epc)
+		kfree(epc);
+}
+
 static void ctx_free(struct perf_event_context *ctx)
 {
 	struct perf_event_pmu_context *epc, *next_epc;
@@ -137,7 +145,7 @@ static void ctx_free(struct perf_event_context *ctx)
 
 	list_splice(&ctx->dropped, &ctx->pmu_ctx_list);
 	list_for_each_entry_safe(epc, next_epc, &ctx->pmu_ctx_list, entry)
-		perf_epc_free(ctx, epc);
+		epc_release(ctx, epc);
 	for (block = ctx->blocks; block; block = next) {
 		next = block->next;
 		kfree(block);
@@ -220,11 +228,10 @@ struct perf_event_context *perf_ctx_of_task(struct task_struct *task)
 
 void perf_epc_free(struct perf_event_context *ctx, struct perf_event_pmu_context *epc)
 {
-	kfree(epc->sched);
+	epc_release(ctx, epc);
+	/* Another PMU's may get the memory. */
 	if (epc == &ctx->first_epc)
-		epc->pmu = NULL;
-	else
-		kfree(epc);
+		memset(epc, 0, sizeof(*epc));
 }
 
 /* What was dropped under ctx->lock, within which PREEMPT_RT may not free. ctx->mutex. */

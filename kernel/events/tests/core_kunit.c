@@ -906,6 +906,30 @@ static void test_read_in_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, perf_event_read_file(second, user, 8), 0);
 }
 
+/* The PMU context that lies in a context serves one PMU after the other, each as if new. */
+static void test_pmu_context_used_again(struct kunit *test)
+{
+	struct perf_event_context *ctx = perf_ctx_alloc(current, 0);
+	static struct pmu gone, next;
+	struct perf_event_pmu_context *epc;
+
+	KUNIT_ASSERT_NOT_NULL(test, ctx);
+	epc = perf_epc_alloc(ctx, &gone);
+	KUNIT_EXPECT_PTR_EQ(test, epc, &ctx->first_epc);
+	epc->sched_seq = epc->seq + 1;
+	epc->round = 7;
+	epc->overcommitted = true;
+	perf_epc_free(ctx, epc);
+
+	epc = perf_epc_alloc(ctx, &next);
+	KUNIT_EXPECT_PTR_EQ(test, epc, &ctx->first_epc);
+	KUNIT_EXPECT_EQ(test, epc->sched_seq, 0);
+	KUNIT_EXPECT_EQ(test, epc->round, 0);
+	KUNIT_EXPECT_FALSE(test, epc->overcommitted);
+	perf_epc_free(ctx, epc);
+	perf_ctx_put(ctx);
+}
+
 /* A driver that refuses an event has undone what it did, even if it had named its destructor. */
 static void test_refused_is_not_destroyed(struct kunit *test)
 {
@@ -920,6 +944,7 @@ static void test_refused_is_not_destroyed(struct kunit *test)
 }
 
 static struct kunit_case core_cases[] = {
+	KUNIT_CASE(test_pmu_context_used_again),
 	KUNIT_CASE(test_refused_is_not_destroyed),
 	KUNIT_CASE(test_attr_rules),
 	KUNIT_CASE(test_attr_size),
