@@ -55,8 +55,8 @@ for event in cpu-clock:u task-clock:u; do
 done
 
 # In the kernel, too, and only there.
-record -e cycles -c 100003 $hot calls 20000 && within "in the kernel" "$(lines 'ffff[0-9a-f]*')" 100 100000 &&
-	within "in user space" "$(grep -vc 'ffff[0-9a-f]* ' $list)" 3 100000
+record -e cycles -c 10007 $hot calls 20000 && within "in the kernel" "$(lines 'ffff[0-9a-f]*')" 100 100000 &&
+	within "in user space" "$(grep -vc 'ffff[0-9a-f]* ' $list)" 20 100000
 result $? "-e cycles: kernel and user"
 
 # The interrupt may come when the system call is over.
