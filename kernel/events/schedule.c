@@ -88,7 +88,8 @@ static __always_inline bool add_members(struct compile *c, struct perf_event *le
 static void truncate(struct perf_schedule *s, unsigned int nr)
 {
 	s->nr = nr;
-	s->task_mask &= BIT_ULL(nr) - 1;
+	if (nr < PERF_SCHED_SLOTS)
+		s->task_mask &= BIT_ULL(nr) - 1;
 }
 
 /* Gives a group its counters; false if it does not fit beside those that have theirs. */

@@ -363,6 +363,37 @@ static bool pinned_runs_always(void)
 	return same("time running", pinned.running, pinned.enabled);
 }
 
+/* More than a schedule has room for: what does not find its place has no effect on what does. */
+static bool pinned_beside_too_many(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct timed pinned;
+	struct gate go = gate_new();
+	pid_t child = fork_child();
+	int fd, others[70];
+
+	if (!child) {
+		gate_wait(&go);
+		work_for(50);
+		exit(0);
+	}
+	attr.read_format = FORMAT_TIMES;
+	attr.disabled = 0;
+	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++)
+		others[i] = MUST(perf_open(&attr, child, -1, -1, 0));
+	attr.pinned = 1;
+	fd = MUST(perf_open(&attr, child, -1, -1, 0));
+	gate_open(&go);
+	if (!child_was_good(child))
+		return false;
+	pinned = read_timed(fd);
+	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++)
+		close(others[i]);
+	close(fd);
+	return between("time enabled", pinned.enabled, 40000000, 10000000000) &
+	       same("time running", pinned.running, pinned.enabled);
+}
+
 /* Turns go on where a task's are interrupted by other tasks' turns on the CPU. */
 static bool switching_keeps_shares(void)
 {
@@ -540,6 +571,7 @@ static const struct test tests[] = {
 	{ "members of a group take their turns together", groups_stay_together },
 	{ "what fits needs no turns", what_fits_runs_always },
 	{ "a pinned event needs no turns", pinned_runs_always },
+	{ "a pinned event beside 70 others", pinned_beside_too_many },
 	{ "shares of a task that is switched out and in", switching_keeps_shares },
 	{ "shares of one that was alone before", alone_then_not },
 	{ "shares of one that was off meanwhile", back_among_new_ones },
