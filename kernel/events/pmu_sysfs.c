@@ -47,6 +47,12 @@ static int parse_interval(const char *text)
 	return ms > 0 ? ms : perf_refuse(-EINVAL, "perf_event_mux_interval_ms: %lld is less than 1", ms);
 }
 
+/*
+ * A lock of its own: a PMU that is being unregistered waits for the end of this, with perf_pmus_lock
+ * held, and its CPU state stays until then.
+ */
+static DEFINE_MUTEX(mux_interval_lock);
+
 static ssize_t perf_event_mux_interval_ms_store(struct device *d, struct device_attribute *a,
 						const char *text, size_t length)
 {
@@ -55,7 +61,7 @@ static ssize_t perf_event_mux_interval_ms_store(struct device *d, struct device_
 
 	if (ms < 0)
 		return ms;
-	guard(mutex)(&perf_pmus_lock);
+	guard(mutex)(&mux_interval_lock);
 	pmu->hrtimer_interval_ms = ms;
 	perf_pmu_interval_changed(pmu);
 	return length;
