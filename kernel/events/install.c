@@ -31,13 +31,18 @@ static bool pmu_may_go(const struct pmu *pmu)
  * PMU contexts stay with their context, so that opening again finds them; but not those of a PMU
  * that may be unregistered: of a module, or of a device whose driver can be unbound.
  */
+static void epc_drop_unused(struct perf_event_pmu_context *epc)
+{
+	if (!epc->nr_events && pmu_may_go(epc->pmu) && (epc->ctx->task || epc->ctx->cgrp))
+		list_move(&epc->entry, &epc->ctx->dropped);
+}
+
 static void epc_put(struct perf_event_pmu_context *epc)
 {
 	if (--epc->nr_events)
 		return;
 	list_del_init(&epc->counter_entry);
-	if (pmu_may_go(epc->pmu) && (epc->ctx->task || epc->ctx->cgrp))
-		list_move(&epc->entry, &epc->ctx->dropped);
+	epc_drop_unused(epc);
 }
 
 static void count_kinds(struct perf_event_context *ctx, struct perf_event *event, int by)
@@ -186,6 +191,7 @@ static int install_here(struct perf_event_context *ctx, void *arg)
 	}
 	in->first = !ctx->nr_events;
 	perf_attach_locked(ctx, in->event, epc);
+	epc_drop_unused(epc);	/* a software event is cared for by its leader's PMU */
 	return 0;
 }
 
