@@ -49,6 +49,7 @@ static long ioc_reset(struct perf_event *event, unsigned long arg)
 
 static long ioc_refresh(struct perf_event *event, unsigned long arg)
 {
+	guard(mutex)(&event->child_mutex);
 	return perf_event_refresh_by(event, arg);
 }
 
