@@ -181,7 +181,9 @@ u64 perf_event_pause(struct perf_event *event, bool reset)
 	u64 count = 0;
 
 	WARN_ON_ONCE(event->attr.inherit);
-	perf_event_call(event, pause_here, &count);
+	/* Its task may have exited. */
+	if (perf_event_call(event, pause_here, &count) == -ESRCH)
+		count = local64_read(&event->count);
 	if (reset)
 		local64_set(&event->count, 0);
 	return count;

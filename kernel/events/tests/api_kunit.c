@@ -156,7 +156,7 @@ static void test_task_that_ends(struct kunit *test)
 	kthread_stop(task);
 	KUNIT_EXPECT_EQ(test, value_of(event), 6);
 	perf_event_enable(event);
-	KUNIT_EXPECT_EQ(test, perf_event_pause(event, false), 0);
+	KUNIT_EXPECT_EQ(test, perf_event_pause(event, false), 6);
 	KUNIT_EXPECT_EQ(test, value_of(event), 6);
 
 	late = perf_event_create_kernel_counter(&attr, -1, task, NULL, NULL);
