@@ -40,7 +40,8 @@ static void concern(struct concerned *c, struct perf_event_context *ctx)
 static struct perf_event_context *css_ctx(struct cgroup_subsys_state *css)
 {
 	struct perf_cgroup *cgrp = container_of(css, struct perf_cgroup, css);
-	struct perf_event_context *ctx = *this_cpu_ptr(cgrp->ctx);
+	/* [cgroup-context] */
+	struct perf_event_context *ctx = READ_ONCE(*this_cpu_ptr(cgrp->ctx));
 
 	return ctx && ctx->nr_events ? ctx : NULL;
 }
@@ -329,7 +330,8 @@ struct perf_event_context *perf_cgroup_context(struct perf_event *event, int cpu
 			return ERR_PTR(-ENOMEM);
 		perf_ctx_init(ctx, NULL, cpu);
 		ctx->cgrp = event->cgrp;
-		WRITE_ONCE(*slot, ctx);
+		/* [cgroup-context] Its CPU takes it without a lock. */
+		smp_store_release(slot, ctx);
 	}
 	perf_ctx_get(*slot);
 	return *slot;
