@@ -27,6 +27,7 @@ struct member_value {
  * struct reading - a read of an event or a group, and its result
  * @event: the event; the leader for a group
  * @group: with its siblings
+ * @shape: for a group: the parent's leader, whose group that of @event has to be like
  * @nr: members in @value
  * @enabled: times of @event, ns; children's are added
  * @running: the same
@@ -35,6 +36,7 @@ struct member_value {
 struct reading {
 	struct perf_event	*event;
 	bool			group;
+	struct perf_event	*shape;
 	unsigned int		nr;
 	u64			enabled;
 	u64			running;
@@ -99,18 +101,28 @@ static void add_times(struct reading *r, struct perf_event *event)
 	r->running += running;
 }
 
-/* Where the context may be read; ctx->lock. */
-static void read_here(struct reading *r)
+/* A child may lose members, at its exec or exit, that its parent still has. */
+static bool same_shape(const struct reading *r)
+{
+	return !r->group || (r->event->group_generation == r->shape->group_generation &&
+			     r->event->nr_siblings == r->shape->nr_siblings);
+}
+
+/* Where the context may be read; ctx->lock. 0 or -ECHILD. */
+static int read_here(struct reading *r)
 {
 	struct perf_event *sibling;
 
+	if (!same_shape(r))
+		return -ECHILD;
 	r->nr = 0;
 	add_times(r, r->event);
 	read_member(r, r->event);
 	if (!r->group)
-		return;
+		return 0;
 	for_each_sibling_event(sibling, r->event)
 		read_member(r, sibling);
+	return 0;
 }
 
 static int read_called(struct perf_event_context *ctx, void *arg)
@@ -119,25 +131,27 @@ static int read_called(struct perf_event_context *ctx, void *arg)
 
 	if (r->event->ctx != ctx)
 		return -ESTALE;
-	read_here(r);
-	return 0;
+	return read_here(r);
 }
 
-/* One event or group, without its children. */
-static void read_one(struct reading *r)
+/* One event or group, without its children. 0 or -ECHILD. */
+static int read_one(struct reading *r)
 {
 	struct perf_event_context *ctx;
 	unsigned long flags;
 	bool remote;
+	int ret;
 
 	do {
 		ctx = READ_ONCE(r->event->ctx);
 		raw_spin_lock_irqsave(&ctx->lock, flags);
 		remote = r->event->ctx != ctx || reading_is_remote(r);
-		if (!remote)
-			read_here(r);
+		ret = remote ? 0 : read_here(r);
 		raw_spin_unlock_irqrestore(&ctx->lock, flags);
-	} while (remote && perf_ctx_call(ctx, read_called, r) == -ESTALE);
+		if (remote)
+			ret = perf_ctx_call(ctx, read_called, r);
+	} while (ret == -ESTALE);
+	return ret;
 }
 
 static void add_gone_children(struct reading *r, struct perf_event *event)
@@ -159,30 +173,23 @@ static void add_gone_counts(struct reading *r)
 		r->value[i++].count += atomic64_read(&sibling->child_count);
 }
 
-static bool same_shape(const struct reading *r, const struct perf_event *child)
-{
-	return !r->group || (child->group_generation == r->event->group_generation &&
-			     child->nr_siblings == r->event->nr_siblings);
-}
-
 /* The whole family. child_mutex of the event. 0 or -ECHILD. */
 static int read_family(struct reading *r)
 {
 	struct perf_event *event = r->event, *child;
-	int ret = 0;
+	int ret;
 
 	lockdep_assert_held(&event->child_mutex);
-	read_one(r);
+	r->shape = event;
+	ret = read_one(r);
 	add_gone_children(r, event);
 	list_for_each_entry(child, &event->child_list, child_list) {
-		if (!same_shape(r, child)) {
-			ret = -ECHILD;
-			break;
-		}
 		r->event = child;
-		read_one(r);
-		r->event = event;
+		ret = read_one(r);
+		if (ret == -ECHILD)
+			break;
 	}
+	r->event = event;
 	add_gone_counts(r);
 	return ret;
 }
@@ -232,7 +239,7 @@ int perf_event_read_local(struct perf_event *event, u64 *value, u64 *enabled, u6
 	if ((event->attach_state & PERF_ATTACH_TASK) && event->hw.target != current)
 		return -EINVAL;
 	if (!(event->attach_state & PERF_ATTACH_TASK) && event->cpu != smp_processor_id() &&
-	    !((event->event_caps & PERF_EV_CAP_READ_SCOPE) && same_place(event)))
+	    !same_place(event))
 		return -EINVAL;
 
 	ctx = event->ctx;
