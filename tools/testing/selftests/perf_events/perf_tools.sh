@@ -109,8 +109,21 @@ perf sched latency -i $data >$out 2>/dev/null
 row() {		# TASK COLUMN, of perf sched latency
 	awk -F'|' -v task="$1" -v column="$2" '$1 ~ "^ *" task ":" { print $column + 0; exit }' $out
 }
-within "switches of ping" "$(row ping 3)" 20 1200 && within "switches of pong" "$(row pong 3)" 20 1200 &&
-	within "us of ping" "$(awk -F'|' '$1 ~ /^ *ping:/ { print int($2 * 1000) }' $out)" 500 60000000 && [ $status = 0 ]
+runtime() {	# TASK, us by sched latency
+	awk -F'|' -v task="$1" '$1 ~ "^ *" task ":" { print int($2 * 1000); exit }' $out
+}
+runtimes() {	# TASK, us by the records of that process
+	pid=$(sed -n "s/^ *$1:\([0-9]*\) .*/\1/p" $out)
+	perf script -i $data -F event,trace 2>/dev/null |
+		awk -F'[= ]' -v pid="$pid" '/sched_stat_runtime:/ && $0 ~ " pid=" pid " " { sub(/.*runtime=/, ""); n += $1 }
+			END { print int(n / 1000) }'
+}
+# Of the switches perf leaves out those from a task that would have gone on.
+ping=$(runtimes ping) pong=$(runtimes pong)
+within "switches of ping" "$(row ping 3)" 1 1200 && within "switches of pong" "$(row pong 3)" 1 1200 &&
+	within "runtime of ping" "$ping" 500 60000000 && within "runtime of pong" "$pong" 500 60000000 &&
+	within "that of ping in the table" "$(runtime ping)" $((ping - 1)) $((ping + 1)) &&
+	within "that of pong in the table" "$(runtime pong)" $((pong - 1)) $((pong + 1)) && [ $status = 0 ]
 result $? "sched record, sched latency"
 
 perf sched timehist -s -i $data >$out 2>/dev/null
