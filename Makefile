@@ -84,9 +84,9 @@ shell: $(GOAL_$(KERNEL)) guest ## boot with a shell
 # ARCH given on the command line narrows a check to it; "make check" is both.
 ARCHES = $(if $(filter command line environment,$(origin ARCH)),$(ARCH),arm64 x86_64)
 each = @for a in $(ARCHES); do $(MAKE) --no-print-directory $(1) ARCH=$$a O= || exit 1; done
-CHECK = scripts/check $(addprefix --arch ,$(ARCHES)) $(TEST)
+CHECK = scripts/check $(addprefix --arch ,$(ARCHES)) $(patsubst %,--without '%',$(WITHOUT)) $(TEST)
 
-check: ## KUnit, selftests in guests, the ABI test; TEST='name...' for some
+check: ## KUnit, selftests in guests, the ABI test; TEST='name...' for some, WITHOUT='pattern...' for all but some
 	@scripts/need python3 clang
 	$(call each,kernel guest qemu)
 	@$(CHECK)
