@@ -18,26 +18,23 @@
 
 DEFINE_STATIC_KEY_FALSE(perf_cgroup_key);
 
-/* Counter PMUs that a change of the chain concerns. */
-struct concerned {
-	struct pmu	*pmu[8];
-	unsigned int	nr;
+/**
+ * struct chain - what the chain is to become
+ * @head: its innermost context; NULL if it is to be empty
+ * @stays: the innermost one that is active already; NULL if there is none
+ *
+ * Contexts from @head to @stays, without it, come. Of the chain that is there, those inside of
+ * @stays leave. From @stays on both are the same: it belongs to an ancestor of both cgroups.
+ */
+struct chain {
+	struct perf_event_context	*head;
+	struct perf_event_context	*stays;
 };
 
-static void concern(struct concerned *c, struct perf_event_context *ctx)
-{
-	struct perf_event_pmu_context *epc;
-	unsigned int i;
+/* Contexts from @from outwards up to @end, which is not one of them. */
+#define for_each_ctx_inside(ctx, from, end)	for (ctx = from; ctx != end; ctx = ctx->cgrp_next)
 
-	list_for_each_entry(epc, &ctx->counter_list, counter_entry) {
-		for (i = 0; i < c->nr && c->pmu[i] != epc->pmu; i++)
-			;
-		if (i == c->nr && !WARN_ON_ONCE(i == ARRAY_SIZE(c->pmu)))
-			c->pmu[c->nr++] = epc->pmu;
-	}
-}
-
-static struct perf_event_context *css_ctx(struct cgroup_subsys_state *css)
+static __always_inline struct perf_event_context *css_ctx(struct cgroup_subsys_state *css)
 {
 	struct perf_cgroup *cgrp = container_of(css, struct perf_cgroup, css);
 	/* [cgroup-context] */
@@ -46,32 +43,28 @@ static struct perf_event_context *css_ctx(struct cgroup_subsys_state *css)
 	return ctx && ctx->nr_events ? ctx : NULL;
 }
 
-/* Marks the contexts that are to be active; the number of those that are not yet. */
-static unsigned int mark_chain(struct perf_cgroup *cgrp, u64 mark)
+/*
+ * Finds the contexts of @cgrp and its ancestors, and links those that come; nobody sees them yet.
+ * Outside of one that is active all are: perf_cgroup_kick() sees to that.
+ */
+static __always_inline void find_chain(struct chain *new, struct perf_cgroup *cgrp)
 {
+	struct perf_event_context **link = &new->head, *ctx;
 	struct cgroup_subsys_state *css;
-	struct perf_event_context *ctx;
-	unsigned int coming = 0;
 
+	new->stays = NULL;
 	for (css = &cgrp->css; css; css = css->parent) {
 		ctx = css_ctx(css);
-		if (ctx) {
-			ctx->sched_mark = mark;
-			coming += ctx->active_cpu < 0;
+		if (!ctx)
+			continue;
+		if (ctx->active_cpu >= 0) {
+			new->stays = ctx;
+			break;
 		}
+		*link = ctx;
+		link = &ctx->cgrp_next;
 	}
-	return coming;
-}
-
-static bool chain_is(u64 mark)
-{
-	struct perf_event_context *ctx;
-
-	for (ctx = this_cpu_ptr(&perf_cpu_context)->cgrp_ctx; ctx; ctx = ctx->cgrp_next) {
-		if (ctx->sched_mark != mark)
-			return false;
-	}
-	return true;
+	*link = new->stays;
 }
 
 /*
@@ -80,9 +73,8 @@ static bool chain_is(u64 mark)
  * schedule of another cgroup, inside or outside of it, other ones may have to run: the one that
  * they are in is noted.
  */
-static void drop_side_groups(struct perf_event_context *ctx)
+static void drop_side_groups(struct perf_event_context *ctx, bool innermost)
 {
-	bool innermost = ctx == this_cpu_ptr(&perf_cpu_context)->cgrp_ctx;
 	struct perf_event_pmu_context *epc;
 
 	list_for_each_entry(epc, &ctx->counter_list, counter_entry) {
@@ -100,86 +92,22 @@ static void drop_side_groups(struct perf_event_context *ctx)
 	}
 }
 
-/*
- * Deactivates the contexts without @mark. All that are on the CPU are locked; returns those that were.
- * They are the inner part of the chain: what stays belongs to ancestors of both cgroups.
- */
-static struct perf_event_context *leave_unmarked(struct concerned *c, u64 mark)
+/* All that are on the CPU are locked; those that leave stay locked until unlock_left(). */
+static void leave(struct perf_event_context *ctx, bool innermost)
 {
-	struct perf_event_context *head = this_cpu_ptr(&perf_cpu_context)->cgrp_ctx;
-	struct perf_event_context *ctx, *last = NULL;
-
-	for (ctx = head; ctx && ctx->sched_mark != mark; ctx = ctx->cgrp_next) {
-		concern(c, ctx);
-		drop_side_groups(ctx);
-		if (!list_empty(&ctx->switched))
-			perf_switched_out(ctx);
-		perf_ctx_clock_stop(ctx);
-		last = ctx;
-	}
-	if (!last)
-		return NULL;
-	last->cgrp_next = NULL;
-	return head;
+	drop_side_groups(ctx, innermost);
+	if (!list_empty(&ctx->switched))
+		perf_switched_out(ctx);
+	perf_ctx_clock_stop(ctx);
 }
 
-/* Their counts have come with the loads, and nobody has read them before. Pages name no counter now. */
-static void unlock_left(struct perf_event_context *left)
-{
-	struct perf_event_context *ctx, *next;
-	struct perf_event *event;
-
-	for (ctx = left; ctx; ctx = next) {
-		next = ctx->cgrp_next;
-		if (unlikely(ctx->nr_mapped)) {
-			list_for_each_entry(event, &ctx->event_list, event_entry)
-				perf_event_update_userpage(event);
-		}
-		raw_spin_unlock(&ctx->lock);
-	}
-}
-
-/* What was throttled when it left may have missed its tick, and may miss the next. */
-static void unthrottle_entered(u64 mark)
-{
-	struct perf_event_context *ctx;
-
-	for (ctx = this_cpu_ptr(&perf_cpu_context)->cgrp_ctx; ctx; ctx = ctx->cgrp_next) {
-		if (ctx->sched_mark == mark + 1 && unlikely(ctx->throttled))
-			perf_unthrottle_in(ctx);
-	}
-}
-
-/* Locks a context, as the last of @depth, and activates it. It is marked once more. */
-static void enter(struct perf_event_context *ctx, u64 mark, u64 now, unsigned int depth)
+/* Locks a context, as the last of @depth, and activates it. */
+static void enter(struct perf_event_context *ctx, u64 now, unsigned int depth)
 {
 	raw_spin_lock_nested(&ctx->lock, perf_lock_depth(depth));
-	ctx->sched_mark = mark + 1;
 	perf_ctx_clock_start(ctx, now);
 	if (!list_empty(&ctx->switched))
 		perf_switched_in(ctx);
-}
-
-/* Makes a chain of the contexts of @cgrp and its ancestors. */
-static void link_chain(struct concerned *c, struct perf_cgroup *cgrp, u64 mark, u64 now,
-		       unsigned int depth)
-{
-	struct perf_event_context **link = &this_cpu_ptr(&perf_cpu_context)->cgrp_ctx;
-	struct cgroup_subsys_state *css;
-	struct perf_event_context *ctx;
-
-	for (css = &cgrp->css; css; css = css->parent) {
-		ctx = css_ctx(css);
-		if (!ctx)
-			continue;
-		if (ctx->active_cpu < 0) {
-			concern(c, ctx);
-			enter(ctx, mark, now, depth++);
-		}
-		*link = ctx;
-		link = &ctx->cgrp_next;
-	}
-	*link = NULL;
 }
 
 static void stop_active(struct perf_event_pmu_context *epc)
@@ -192,15 +120,13 @@ static void stop_active(struct perf_event_pmu_context *epc)
 		perf_group_stop(leader);
 }
 
-/* Are the ACTIVE groups of those that come those of the schedule that is there? */
-static bool entered_match(struct perf_event_pmu_context *base, u64 mark)
+/* Are the ACTIVE groups of those that came those of the schedule that is there? */
+static bool entered_match(struct chain new, struct perf_event_pmu_context *base)
 {
 	struct perf_event_pmu_context *epc;
 	struct perf_event_context *ctx;
 
-	for (ctx = this_cpu_ptr(&perf_cpu_context)->cgrp_ctx; ctx; ctx = ctx->cgrp_next) {
-		if (ctx->sched_mark != mark + 1)
-			continue;
+	for_each_ctx_inside(ctx, new.head, new.stays) {
 		epc = ctx == base->ctx ? base : perf_epc_find(ctx, base->pmu);
 		if (epc && epc->sched_base != base)
 			return false;
@@ -209,41 +135,90 @@ static bool entered_match(struct perf_event_pmu_context *base, u64 mark)
 }
 
 /* What ran when a context left may not be what a new schedule lets run. */
-static void stop_entered(struct pmu *pmu, u64 mark)
+static noinline void reschedule(struct chain new, struct pmu *pmu)
 {
 	struct perf_event_pmu_context *epc;
 	struct perf_event_context *ctx;
 
-	for (ctx = this_cpu_ptr(&perf_cpu_context)->cgrp_ctx; ctx; ctx = ctx->cgrp_next) {
-		epc = ctx->sched_mark == mark + 1 ? perf_epc_find(ctx, pmu) : NULL;
+	for_each_ctx_inside(ctx, new.head, new.stays) {
+		epc = perf_epc_find(ctx, pmu);
 		if (epc)
 			stop_active(epc);
 	}
+	perf_sched_reload(pmu);
 }
 
-/* What stays or leaves is locked throughout, what comes from then on. */
-static void change_chain(struct perf_cgroup *cgrp, u64 mark)
+/* Loads what is to run on the PMUs of a context that came or left, each PMU once in a change. */
+static __always_inline void reload(struct chain new, struct perf_event_context *ctx, u64 change)
 {
-	struct concerned c __uninitialized;
-	struct perf_event_context *left;
+	struct perf_event_pmu_context *epc, *base;
+
+	list_for_each_entry(epc, &ctx->counter_list, counter_entry) {
+		struct perf_cpu_pmu_context *cpc = perf_this_cpc(epc->pmu);
+
+		if (cpc->cgrp_change == change)
+			continue;
+		cpc->cgrp_change = change;
+		base = ctx == new.head ? epc : perf_sched_base(epc->pmu);
+		if (!entered_match(new, base) || !perf_sched_load_again(cpc, base))
+			reschedule(new, epc->pmu);
+	}
+}
+
+/* Their counts have come with the loads, and nobody has read them before. Pages name no counter now. */
+static void unlock_left(struct perf_event_context *left, struct perf_event_context *stays)
+{
+	struct perf_event_context *ctx, *next;
+	struct perf_event *event;
+
+	for (ctx = left; ctx != stays; ctx = next) {
+		next = ctx->cgrp_next;
+		if (unlikely(ctx->nr_mapped)) {
+			list_for_each_entry(event, &ctx->event_list, event_entry)
+				perf_event_update_userpage(event);
+		}
+		raw_spin_unlock(&ctx->lock);
+	}
+}
+
+/* What stays or leaves is locked throughout, what comes from then on. The task's is locked. */
+static void change_chain(struct perf_cpu_context *cpuctx, struct chain new)
+{
+	struct perf_event_context *left = cpuctx->cgrp_ctx, *ctx;
+	u64 change = ++cpuctx->cgrp_changes;
 	u64 now = perf_clock();
 	unsigned int depth;
 
-	c.nr = 0;
 	depth = perf_cpu_side_lock(now);
-	left = leave_unmarked(&c, mark);
-	link_chain(&c, cgrp, mark, now, depth);
-	for (unsigned int i = 0; i < c.nr; i++) {
-		struct perf_event_pmu_context *base = perf_sched_base(c.pmu[i]);
+	for_each_ctx_inside(ctx, left, new.stays)
+		leave(ctx, ctx == left);
+	for_each_ctx_inside(ctx, new.head, new.stays)
+		enter(ctx, now, depth++);
+	WRITE_ONCE(cpuctx->cgrp_ctx, new.head);
 
-		if (entered_match(base, mark) && perf_sched_load_again(base))
-			continue;
-		stop_entered(c.pmu[i], mark);
-		perf_sched_reload(c.pmu[i]);
+	for_each_ctx_inside(ctx, new.head, new.stays)
+		reload(new, ctx, change);
+	for_each_ctx_inside(ctx, left, new.stays)
+		reload(new, ctx, change);
+
+	/* What was throttled when it left may have missed its tick, and may miss the next. */
+	for_each_ctx_inside(ctx, new.head, new.stays) {
+		if (unlikely(ctx->throttled))
+			perf_unthrottle_in(ctx);
 	}
-	unthrottle_entered(mark);
-	unlock_left(left);
+	unlock_left(left, new.stays);
 	perf_cpu_side_unlock();
+}
+
+static void set_chain(struct perf_cpu_context *cpuctx, struct chain new)
+{
+	struct perf_event_context *task_ctx = cpuctx->task_ctx;
+
+	if (task_ctx)
+		raw_spin_lock(&task_ctx->lock);
+	change_chain(cpuctx, new);
+	if (task_ctx)
+		raw_spin_unlock(&task_ctx->lock);
 }
 
 /**
@@ -256,9 +231,8 @@ static void change_chain(struct perf_cgroup *cgrp, u64 mark)
 void perf_cgroup_sync(struct task_struct *task)
 {
 	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
-	struct perf_event_context *task_ctx = cpuctx->task_ctx;
 	struct perf_cgroup *cgrp;
-	u64 mark;
+	struct chain new;
 
 	if (unlikely(cpuctx->ctx.active_cpu < 0))
 		return;		/* the CPU is going; when it is back this is done again */
@@ -268,24 +242,44 @@ void perf_cgroup_sync(struct task_struct *task)
 		return;
 	cpuctx->cgrp = cgrp;
 
-	mark = perf_sched_next_mark();
-	if (!mark_chain(cgrp, mark) && chain_is(mark))
-		return;
-
-	if (task_ctx)
-		raw_spin_lock(&task_ctx->lock);
-	change_chain(cgrp, mark);
-	if (task_ctx)
-		raw_spin_unlock(&task_ctx->lock);
+	find_chain(&new, cgrp);
+	if (new.head != cpuctx->cgrp_ctx)
+		set_chain(cpuctx, new);
 }
 
+/* Does a context that is not active lie outside of one that is? */
+static bool chain_has_gap(struct perf_cgroup *cgrp)
+{
+	struct cgroup_subsys_state *css;
+	struct perf_event_context *ctx;
+	bool active = false;
+
+	for (css = &cgrp->css; css; css = css->parent) {
+		ctx = css_ctx(css);
+		if (!ctx)
+			continue;
+		if (ctx->active_cpu >= 0)
+			active = true;
+		else if (active)
+			return true;
+	}
+	return false;
+}
+
+/* A context that comes outside of others comes together with them: they leave before that. */
 static void sync_current(void *unused)
 {
-	this_cpu_ptr(&perf_cpu_context)->cgrp = NULL;
+	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+	struct chain nothing = {};
+
+	guard(rcu)();
+	if (chain_has_gap(perf_cgroup_of_task(current)))
+		set_chain(cpuctx, nothing);
+	cpuctx->cgrp = NULL;
 	perf_cgroup_sync(current);
 }
 
-/* The contexts of @cpu's cgroups changed: look again. Process context. */
+/* A cgroup got its first event on @cpu: look again. Process context. */
 void perf_cgroup_kick(int cpu)
 {
 	smp_call_function_single(cpu, sync_current, NULL, 1);

@@ -95,8 +95,7 @@ struct perf_event_pmu_context {
  * @nr_mapped: events whose user page somebody has mapped
  * @nr_switch_records: events that want PERF_RECORD_SWITCH
  * @throttled: an event may have been throttled since the last tick here
- * @cgrp_next: next outer active cgroup context on this CPU; scratch of the cgroup switch
- * @sched_mark: scratch of the cgroup switch
+ * @cgrp_next: next outer active cgroup context on this CPU
  * @rcu_head: freed after a grace period
  * @shared: somebody beside its task and its light events has had a reference
  * @awaited: perf_event_free_task() waits for the last reference but its own
@@ -134,7 +133,6 @@ struct perf_event_context {
 	struct task_struct	*task;
 	struct perf_cgroup	*cgrp;
 	struct perf_event_context *cgrp_next;
-	u64			sched_mark;
 	struct rcu_head		rcu_head;
 	bool			throttled;
 	bool			shared;
@@ -160,6 +158,7 @@ struct perf_event_context {
  * @cgrp_ctx: innermost active cgroup context; outer ones by cgrp_next
  * @task_ctx: the running task's context, if it has one
  * @cgrp: cgroup of the running task, NULL before the first cgroup event
+ * @cgrp_changes: how often the chain at @cgrp_ctx has changed
  * @online: new events may come
  *
  * Written on its own CPU with interrupts off.
@@ -169,6 +168,7 @@ struct perf_cpu_context {
 	struct perf_event_context	*cgrp_ctx;
 	struct perf_event_context	*task_ctx;
 	struct perf_cgroup		*cgrp;
+	u64				cgrp_changes;
 	bool				online;
 };
 
@@ -193,6 +193,7 @@ extern atomic_t perf_nr_tracepoints;
  * @displaced: these are not those of the base schedule
  * @task_first: the task's flexible groups go first in this turn, not the CPU side's
  * @turn: which of the CPU side's contexts goes first in this turn, modulo their number
+ * @cgrp_change: the last change of the chain of cgroups that loaded something here
  * @serves: the PMU can count on this CPU, as far as the last schedule compiled here goes
  * @timer: multiplexing timer
  * @timer_interval: its interval
@@ -207,6 +208,7 @@ struct perf_cpu_pmu_context {
 	bool				task_first;
 	bool				serves;
 	unsigned int			turn;
+	u64				cgrp_change;
 	struct hrtimer			timer;
 	ktime_t				timer_interval;
 };

@@ -99,10 +99,9 @@ void perf_sched_load(struct perf_event_pmu_context *epc);	/* task's switch-in */
 void perf_sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu);
 void perf_sched_reload(struct pmu *pmu);			/* whoever runs here now */
 struct perf_event_pmu_context *perf_sched_base(struct pmu *pmu);
-bool perf_sched_load_again(struct perf_event_pmu_context *base);
+bool perf_sched_load_again(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *base);
 bool perf_sched_turn_over(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc);
 void perf_sched_next_turn(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc);
-u64  perf_sched_next_mark(void);
 int  perf_sched_group_fits(struct perf_event *leader, struct perf_event *newcomer);
 
 /* lockdep's subclass for the lock of a context within so many others. */

@@ -320,10 +320,10 @@ static void copy_schedule(struct perf_schedule *to, const struct perf_schedule *
 	memcpy(to, from, offsetof(struct perf_schedule, slot) + from->nr * sizeof(from->slot[0]));
 }
 
-/* A number that no group or context is marked with yet; the one after it is not, too. */
-u64 perf_sched_next_mark(void)
+/* A number that no group is marked with yet. */
+static u64 next_mark(void)
 {
-	return first_mark(smp_processor_id()) + this_cpu_add_return(schedule_mark, 2);
+	return first_mark(smp_processor_id()) + __this_cpu_inc_return(schedule_mark);
 }
 
 /* Leaders of the slots in (@task) or outside the task's part get @mark. */
@@ -337,7 +337,7 @@ static void mark_leaders(const struct perf_schedule *s, bool task, u64 mark)
 
 static void stop_task_groups(const struct perf_schedule *old, const struct perf_schedule *new)
 {
-	u64 mark = perf_sched_next_mark();
+	u64 mark = next_mark();
 
 	mark_leaders(new, true, mark);
 	for (int i = 0; i < old->nr; i++) {
@@ -367,7 +367,7 @@ static void change_task_groups(const struct perf_schedule *old, const struct per
 
 static void stop_side_groups(struct perf_cpu_pmu_context *cpc, const struct perf_schedule *new)
 {
-	u64 mark = perf_sched_next_mark();
+	u64 mark = next_mark();
 
 	mark_leaders(new, false, mark);
 	for (int i = 0; i < cpc->nr_side_running; i++) {
@@ -622,15 +622,14 @@ static void load_base_locked(struct perf_cpu_pmu_context *cpc, struct pmu *pmu)
 
 /**
  * perf_sched_load_again - load the CPU side's schedule, if there is one already
+ * @cpc: the PMU on this CPU
  * @base: where it is kept
  *
  * Return: false, and nothing has been done, if one has to be compiled, or if a task is on this CPU.
  * The CPU side is locked.
  */
-bool perf_sched_load_again(struct perf_event_pmu_context *base)
+bool perf_sched_load_again(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *base)
 {
-	struct perf_cpu_pmu_context *cpc = perf_this_cpc(base->pmu);
-
 	if (this_cpu_read(perf_cpu_context.task_ctx))
 		return false;
 	end_turn_of_base(cpc, base);
