@@ -586,6 +586,44 @@ static bool nested(void)
 	return good;
 }
 
+/* A cgroup gets its first event while a task of a cgroup within it runs. */
+static bool outer_one_later(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct timed inner, outer;
+	int fd[3], dir[2];
+	bool good = true;
+
+	need_instructions();
+	need_cgroups();
+	dir[0] = make_cgroup("a");
+	dir[1] = make_cgroup("a/b");
+	attr.read_format = FORMAT_TIMES;
+	attr.disabled = 0;
+	pin_to_cpu(0);
+	move_to(getpid(), "a/b");
+	fd[0] = open_in(&attr, dir[1], 0, -1);
+	fd[1] = open_soft(PERF_COUNT_SW_PAGE_FAULTS, dir[1], 0);
+	run_loop(10000000);
+	fd[2] = open_in(&attr, dir[0], 0, -1);
+	run_loop(10000000);
+	fault(PAGES);
+	inner = read_timed(fd[0]);
+	outer = read_timed(fd[2]);
+	move_to_root(getpid());
+
+	good &= near_permille("the inner one's loops", inner.value, LOOP_INSNS(20000000), 2);
+	good &= near_permille("the outer one's loop", outer.value, LOOP_INSNS(10000000), 2);
+	good &= between("time that the inner one waited", inner.enabled - inner.running, 0, 0);
+	good &= between("time that the outer one waited", outer.enabled - outer.running, 0, 0);
+	good &= between("the inner one's faults", read_timed(fd[1]).value, PAGES, PAGES + 20);
+	for (int i = 0; i < 3; i++)
+		close(fd[i]);
+	remove_cgroup("a/b");
+	remove_cgroup("a");
+	return good;
+}
+
 /* A group of software and hardware in a cgroup reads as one. */
 static bool groups(void)
 {
@@ -702,6 +740,7 @@ static const struct test tests[] = {
 	{ "hardware: a cgroup and its CPU take turns", cgroup_and_cpu },
 	{ "hardware: what is pinned to a CPU comes before what is to a cgroup", pinned_to_cpu },
 	{ "hardware: turns of a cgroup within another", nested },
+	{ "hardware: events of an outer cgroup come later", outer_one_later },
 	{ "hardware: throttled while its tasks come for moments", throttled_goes_on },
 };
 
