@@ -14,11 +14,6 @@
 
 #include "event.h"
 
-struct perf_cgroup *perf_cgroup_of_task(struct task_struct *task)
-{
-	return container_of(task_css_check(task, perf_event_cgrp_id, true), struct perf_cgroup, css);
-}
-
 /* For the software event that counts switches between cgroups. */
 bool perf_cgroup_differs(struct task_struct *prev, struct task_struct *next)
 {

@@ -110,9 +110,44 @@ static inline unsigned int perf_lock_depth(unsigned int depth)
 	return min_t(unsigned int, depth, MAX_LOCKDEP_SUBCLASSES - 1);
 }
 
-/* The CPU side's locks, for those who have the task's already or none. Interrupts off. */
-unsigned int perf_cpu_side_lock(u64 now);	/* frozen at perf_clock() @now */
-void perf_cpu_side_unlock(void);
+static __always_inline void perf_ctx_lock_frozen(struct perf_event_context *ctx, unsigned int depth,
+						 u64 now)
+{
+	raw_spin_lock_nested(&ctx->lock, perf_lock_depth(depth));
+	perf_ctx_freeze(ctx, now);
+}
+
+static __always_inline void perf_ctx_unlock_thawed(struct perf_event_context *ctx)
+{
+	perf_ctx_thaw(ctx);
+	raw_spin_unlock(&ctx->lock);
+}
+
+/*
+ * The CPU side's locks, for those who have the task's already or none. Interrupts off. All is
+ * frozen at perf_clock() @now. Answers how many contexts there are.
+ */
+static inline unsigned int perf_cpu_side_lock(u64 now)
+{
+	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+	struct perf_event_context *ctx;
+	unsigned int depth = 0;
+
+	for (ctx = cpuctx->cgrp_ctx; ctx; ctx = ctx->cgrp_next)
+		perf_ctx_lock_frozen(ctx, depth++, now);
+	perf_ctx_lock_frozen(&cpuctx->ctx, depth++, now);
+	return depth;
+}
+
+static inline void perf_cpu_side_unlock(void)
+{
+	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+	struct perf_event_context *ctx;
+
+	for (ctx = cpuctx->cgrp_ctx; ctx; ctx = ctx->cgrp_next)
+		perf_ctx_unlock_thawed(ctx);
+	perf_ctx_unlock_thawed(&cpuctx->ctx);
+}
 
 /* plain.c: all other PMUs, and the entry for both kinds */
 void perf_sched_group_changed(struct perf_event *leader);

@@ -81,7 +81,11 @@ struct perf_cgroup {
 };
 int  perf_cgroup_connect(int fd, struct perf_event *event);
 void perf_cgroup_disconnect(struct perf_event *event);
-struct perf_cgroup *perf_cgroup_of_task(struct task_struct *task);
+/* RCU. */
+static inline struct perf_cgroup *perf_cgroup_of_task(struct task_struct *task)
+{
+	return container_of(task_css_check(task, perf_event_cgrp_id, true), struct perf_cgroup, css);
+}
 #else
 static inline int perf_cgroup_connect(int fd, struct perf_event *event)
 {

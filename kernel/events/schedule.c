@@ -378,7 +378,8 @@ static void stop_side_groups(struct perf_cpu_pmu_context *cpc, const struct perf
 }
 
 /* The CPU side's groups that run become those in @new. */
-static void change_side_groups(struct perf_cpu_pmu_context *cpc, const struct perf_schedule *new)
+static __always_inline void change_side_groups(struct perf_cpu_pmu_context *cpc,
+					       const struct perf_schedule *new)
 {
 	struct perf_event *last = NULL;
 
@@ -509,42 +510,6 @@ static void compile_task(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu
 	epc->sched_cpu = epc->ctx->nr_bound ? smp_processor_id() : -1;
 }
 
-static __always_inline void lock_and_freeze(struct perf_event_context *ctx, unsigned int depth,
-					    u64 now)
-{
-	raw_spin_lock_nested(&ctx->lock, perf_lock_depth(depth));
-	perf_ctx_freeze(ctx, now);
-}
-
-static __always_inline void thaw_and_unlock(struct perf_event_context *ctx)
-{
-	perf_ctx_thaw(ctx);
-	raw_spin_unlock(&ctx->lock);
-}
-
-/* Answers how many contexts there are. */
-unsigned int perf_cpu_side_lock(u64 now)
-{
-	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
-	struct perf_event_context *ctx;
-	unsigned int depth = 0;
-
-	for (ctx = cpuctx->cgrp_ctx; ctx; ctx = ctx->cgrp_next)
-		lock_and_freeze(ctx, depth++, now);
-	lock_and_freeze(&cpuctx->ctx, depth++, now);
-	return depth;
-}
-
-void perf_cpu_side_unlock(void)
-{
-	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
-	struct perf_event_context *ctx;
-
-	for (ctx = cpuctx->cgrp_ctx; ctx; ctx = ctx->cgrp_next)
-		thaw_and_unlock(ctx);
-	thaw_and_unlock(&cpuctx->ctx);
-}
-
 /**
  * perf_sched_changed - what could be scheduled in a PMU context has changed
  * @epc: the PMU context; ctx->lock held
@@ -592,7 +557,8 @@ static void arm_rotation(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu
 		perf_rotate_arm(cpc);
 }
 
-static void apply_base(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *base)
+static __always_inline void apply_base(struct perf_cpu_pmu_context *cpc,
+				       struct perf_event_pmu_context *base)
 {
 	if (!cpc->serves)
 		return;
