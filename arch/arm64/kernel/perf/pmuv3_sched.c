@@ -134,6 +134,16 @@ static void set_interrupts(struct pmuv3_cpu *c, u64 which, u64 want)
 	c->interrupts ^= change;
 }
 
+/* From the first pair on. */
+static noinline void snapshot_rest(struct pmuv3_batch *b, unsigned int i)
+{
+	for (; i < b->nr; i++) {
+		unsigned int idx = b->idx[i];
+
+		b->now[i] = idx & BATCH_PAIR ? read_pair(idx & ~BATCH_PAIR) : pmuv3_read_one(idx);
+	}
+}
+
 /*
  * All the counters of a batch, one after the other. Going on and going off both use this function
  * and list the members of a group in the same order, so that each member is read equally long after
@@ -146,7 +156,9 @@ static noinline void snapshot(struct pmuv3_batch *b)
 	for (i = 0; i < b->nr; i++) {
 		unsigned int idx = b->idx[i];
 
-		b->now[i] = idx & BATCH_PAIR ? read_pair(idx & ~BATCH_PAIR) : pmuv3_read_one(idx);
+		if (unlikely(idx & BATCH_PAIR))
+			return snapshot_rest(b, i);
+		b->now[i] = pmuv3_read_one(idx);
 	}
 }
 
@@ -424,7 +436,7 @@ static noinline void stop_batch(struct pmuv3_cpu *c, const struct pmuv3_batch *b
  * Brings the events of @b up to date. Those that sample are stopped, all of them at the same time;
  * with @stop all are.
  */
-static void settle(struct pmuv3_cpu *c, struct pmuv3_batch *b, bool stop)
+static __always_inline void settle(struct pmuv3_cpu *c, struct pmuv3_batch *b, bool stop)
 {
 	unsigned int i;
 
@@ -454,7 +466,7 @@ static __always_inline void forget(struct pmuv3_cpu *c, const struct pmuv3_batch
 	}
 }
 
-static void batch_add_running(struct pmuv3_batch *b, struct pmuv3_cpu *c, u64 mask)
+static __always_inline void batch_add_running(struct pmuv3_batch *b, struct pmuv3_cpu *c, u64 mask)
 {
 	for (mask &= c->running; mask; mask &= mask - 1) {
 		unsigned int idx = __ffs(mask);
