@@ -102,11 +102,11 @@ check-stock: ## the selftests on the stock kernel (what they show there is for c
 	$(call each,stock guest qemu)
 	@$(CHECK) --kernel stock
 
-check-consumers: ## compile and link the base's users of perf that the guests do without
+check-consumers: ## compile, link and load the base's users of perf that the guests do without
 	$(call each,consumers)
 
 consumers: OBJ = $(OUT)/consumers-$(ARCH)
-consumers: arch tree
+consumers: arch tree guest
 	@$(CONFIG) $(OVERLAY) $(OBJ) $(FRAGMENTS) $(OURS) $(CURDIR)/configs/consumers.config \
 		$(CURDIR)/configs/consumers-$(ARCH).config
 	@$(KBUILD) $(OVERLAY) $(OBJ) $(IMAGE) modules
