@@ -1011,14 +1011,15 @@ static bool nested_writers(unsigned int pages)
 static bool nested_overwriters(unsigned int pages)
 {
 	struct ring ring = open_sources(pages, true);
-	uint64_t written, lost, exact = 0, others = 0, sum = 0, pos;
+	uint64_t written, kept, lost, exact = 0, others = 0, sum = 0, pos;
 	bool good;
 
 	keep_sources_busy();
 	lost = settle_sources();
 	written = -ring.user->data_head;
+	kept = written < ring.size ? written : ring.size;
 	pos = ring.user->data_head;
-	while (pos - ring.user->data_head + 24 <= ring.size && !ring.wrong) {
+	while (pos - ring.user->data_head + 24 <= kept && !ring.wrong) {
 		tally(&ring, pos);
 		pos += take(&ring, pos);
 	}
@@ -1027,7 +1028,7 @@ static bool nested_overwriters(unsigned int pages)
 		others += sources[i].period > 1 && sources[i].fd >= 0;
 		sum += sources[i].samples;
 	}
-	good = !lost && !ring.wrong && sum + 1 + 2 * ring.others >= ring.size / 24 &&
+	good = !lost && !ring.wrong && sum + 1 + 2 * ring.others >= kept / 24 &&
 	       written >= exact * 24 && (written > exact * 24 || !others);
 	if (!good) {
 		note_sources(pages);
