@@ -212,7 +212,7 @@ EXPORT_SYMBOL_GPL(perf_aux_output_flag);
  * @aux_handle: the driver's borrowing
  * @handle: the record
  * @from: position of the first byte; positions wrap at the size of the area
- * @to: position behind the last
+ * @to: position behind the last; the whole area if that is the place of @from again
  *
  * Context: any, NMI included
  * Return: bytes appended
@@ -223,7 +223,7 @@ long perf_output_copy_aux(struct perf_output_handle *aux_handle,
 {
 	struct perf_aux *aux = handle_aux(aux_handle);
 	unsigned long mask = perf_aux_bytes(aux) - 1;
-	unsigned long left = (to - from) & mask;
+	unsigned long left = ((to - from) & mask) ?: perf_aux_bytes(aux);
 	long len = left;
 
 	for (unsigned long n; left; left -= n, from += n) {

@@ -171,7 +171,9 @@ static long test_aux_snapshot(struct perf_event *event, struct perf_output_handl
 		return 0;
 	write_words(event, aux, aux->head, len);
 	aux->head += len;
-	size = min3((u64)size, aux->head, aux->bytes - sizeof(u64));
+	size = min3((u64)size, aux->head, aux->bytes);
+	if (!size)
+		return 0;
 	return perf_output_copy_aux(handle, sample, aux->head - size, aux->head);
 }
 

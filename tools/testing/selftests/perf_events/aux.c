@@ -283,6 +283,51 @@ static void test_sample(void)
 	close_area(&area);
 }
 
+/* A sample that carries as much as the area holds. */
+static void test_sample_of_all(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	struct area area = open_data(aux_attr(page));
+	uint64_t pos = 0, words = 0;
+	char *fresh;
+	int fd;
+
+	if (map_aux(&area, 1, PROT_READ))
+		ktap_bail_out("mmap of the AUX area");
+	attr.sample_period = 1;
+	attr.exclude_kernel = 1;
+	attr.sample_type = PERF_SAMPLE_AUX;
+	attr.aux_sample_size = page;
+	fd = perf_open(&attr, 0, -1, area.fd, 0);
+	ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (long)area.fd);
+	fresh = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(fresh, 3 * page, MADV_NOHUGEPAGE);
+	for (int i = 0; i < 3; i++) {
+		pos = area.user->data_head;
+		ioctl(area.fd, PERF_EVENT_IOC_ENABLE, 0);
+		*(volatile char *)(fresh + i * page) = 1;
+		ioctl(area.fd, PERF_EVENT_IOC_DISABLE, 0);
+		area.user->data_tail = pos;
+	}
+	while (pos < area.user->data_head) {
+		union { uint64_t word; struct perf_event_header header; } u = { word(&area, pos) };
+
+		if (u.header.type == PERF_RECORD_SAMPLE && word(&area, pos + 8) == (uint64_t)page) {
+			words = 1;
+			for (int64_t at = 8; at < page; at += 8)
+				words += word(&area, pos + 16 + at) == word(&area, pos + 8 + at) + 8;
+		}
+		if (!u.header.size)
+			break;
+		pos += u.header.size;
+	}
+	ktap_result(words == page / 8u, "a sample of the whole area: %llu words",
+		    (unsigned long long)words);
+	munmap(fresh, 3 * page);
+	close(fd);
+	close_area(&area);
+}
+
 static void test_refusals(void)
 {
 	struct area area = open_data(aux_attr(8));
@@ -1037,6 +1082,7 @@ int main(void)
 	test_truncated();
 	test_overwrite();
 	test_sample();
+	test_sample_of_all();
 	test_refusals();
 	test_unmap_running();
 	test_filter_kernel();
