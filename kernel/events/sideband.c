@@ -151,7 +151,8 @@ static void tell_task(struct perf_event *event, void *data)
 	body.pid = perf_event_pid(event, r->task);
 	body.ppid = perf_event_pid(event, r->other);
 	body.tid = perf_event_tid(event, r->task);
-	body.ptid = perf_event_tid(event, r->other);
+	/* A new task's parent is a thread, one that exits has a process. */
+	body.ptid = r->type == PERF_RECORD_FORK ? perf_event_tid(event, r->other) : body.ppid;
 	body.time = event->clock();
 	perf_record_write(event, r->type, 0, &body, sizeof(body), NULL, 0);
 }

@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <linux/bpf.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -146,9 +147,45 @@ static void test_fork(void)
 	exit_record = (void *)ring_next(&ring);
 	ktap_result(exit_record && exit_record->h.type == PERF_RECORD_EXIT &&
 		    exit_record->pid == (uint32_t)child && exit_record->tid == (uint32_t)child &&
-		    exit_record->ppid == (uint32_t)getpid() && exit_record->time > forked_at,
+		    exit_record->ppid == (uint32_t)getpid() &&
+		    exit_record->ptid == (uint32_t)getpid() && exit_record->time > forked_at,
 		    "EXIT");
 	ktap_result(!ring_next(&ring), "FORK and EXIT: once each");
+	stop_listening(&ring);
+}
+
+static void *fork_here(void *tid)
+{
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	*(pid_t *)tid = syscall(SYS_gettid);
+	waitpid(child, NULL, 0);
+	return NULL;
+}
+
+/* FORK names the thread that did it, EXIT the process. */
+static void test_fork_by_thread(void)
+{
+	struct perf_event_attr attr = listener();
+	struct task *record;
+	bool forked = false, exited = false;
+	pthread_t thread;
+	pid_t tid = 0;
+
+	attr.task = 1;
+	attr.inherit = 1;
+	listen_to(&ring, &attr, 0, 0);
+	pthread_create(&thread, NULL, fork_here, &tid);
+	pthread_join(thread, NULL);
+	while ((record = (void *)ring_next(&ring))) {
+		bool ours = record->ppid == (uint32_t)getpid() && record->pid != record->ppid;
+
+		forked |= ours && record->h.type == PERF_RECORD_FORK && record->ptid == (uint32_t)tid;
+		exited |= ours && record->h.type == PERF_RECORD_EXIT && record->ptid == (uint32_t)getpid();
+	}
+	ktap_result(forked && exited, "FORK and EXIT of a thread's child: its thread, its process");
 	stop_listening(&ring);
 }
 
@@ -1110,6 +1147,7 @@ int main(int argc, char **argv)
 	ktap_start(0);
 	test_comm();
 	test_fork();
+	test_fork_by_thread();
 	test_exec_order();
 	test_read_record();
 	test_read_group_record();
