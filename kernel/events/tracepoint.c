@@ -88,7 +88,8 @@ static void tp_deliver(struct perf_event *event, u64 count, struct perf_raw_reco
 static bool tp_targets(struct perf_event *event, u16 type)
 {
 	return event->attr.type == PERF_TYPE_TRACEPOINT && event->attr.config == type &&
-	       !event->attr.sigtrap && event->state >= PERF_EVENT_STATE_INACTIVE;
+	       !event->attr.sigtrap &&
+	       perf_event_effective_state(event) >= PERF_EVENT_STATE_INACTIVE;
 }
 
 /*

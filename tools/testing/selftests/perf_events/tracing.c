@@ -99,6 +99,44 @@ static bool sched_switch(void)
 	       between("enough of them", switches, 100, 1000);
 }
 
+static void wake(struct gate *gate, unsigned int nr)
+{
+	while (nr--) {
+		gate_open(gate);
+		usleep(2000);
+	}
+}
+
+/* Who is woken is told, by who wakes it; not while its group is off. */
+static bool woken(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+	uint64_t off;
+	struct gate gate = gate_new();
+	int leader, fd;
+	pid_t child;
+
+	pin_to_cpu(0);
+	child = fork_child();
+	if (!child)
+		for (;;)
+			gate_wait(&gate);
+	attr.disabled = 1;
+	leader = MUST(perf_open(&attr, child, 0, -1, 0));
+	attr = perf_attr(PERF_TYPE_TRACEPOINT, tracepoint("sched/sched_waking"));
+	fd = MUST(perf_open(&attr, child, 0, leader, 0));
+	usleep(10000);
+	wake(&gate, 10);
+	off = perf_count(fd);
+	enable(leader);
+	wake(&gate, 10);
+	disable(leader);
+	wake(&gate, 10);
+	end_child(child);
+	return same("while the leader is disabled", off, 0) &
+	       same("while it is enabled", perf_count(fd), 10);
+}
+
 /* sched_process_fork and _exec, of a whole process tree. */
 static bool inherited_tracepoint(void)
 {
@@ -519,6 +557,7 @@ static const struct test tests[] = {
 	{ "a task's and a CPU's", of_task_and_cpu },
 	{ "only while enabled", only_while_enabled },
 	{ "sched_switch", sched_switch },
+	{ "of a task that is woken", woken },
 	{ "inherited", inherited_tracepoint },
 	{ "an ftrace filter", filtered },
 	{ "closed while its filter is matched", closed_while_matched },
