@@ -57,18 +57,28 @@ static void arrive(struct perf_event *event, struct perf_event *leader,
 	perf_ctx_put(from);
 }
 
+/* Is it on a list that is walked under RCU, and may not be on another before the walk is over? */
+static bool is_walked(const struct perf_event *event)
+{
+	return perf_event_is_sideband(event) || !perf_pmu_has_counters(event->pmu);
+}
+
 static void move_group(struct perf_event *leader, struct perf_event_context *from,
 		       struct perf_event_context *to)
 {
 	struct perf_event *sibling, *next;
+	bool walked = is_walked(leader);
 	LIST_HEAD(members);
 
 	/* Out of the group, each is on no list that its list node is needed for. */
 	list_for_each_entry_safe(sibling, next, &leader->sibling_list, sibling_list) {
 		leave(sibling, from, to);
+		walked |= is_walked(sibling);
 		list_add_tail(&sibling->active_entry, &members);
 	}
 	leave(leader, from, to);
+	if (walked)
+		synchronize_rcu();
 
 	arrive(leader, leader, from, to);
 	list_for_each_entry_safe(sibling, next, &members, active_entry) {
