@@ -244,7 +244,8 @@ void perf_output_sample_done(struct perf_output_handle *handle)
 	if (!every || handle->event->attr.watermark)
 		return;
 	if (every > 1) {
-		if (local_inc_return(&rb->samples) < every)
+		/* Two that nest may both subtract: then it is negative for a while. */
+		if ((s64)local_inc_return(&rb->samples) < every)
 			return;
 		local_sub(every, &rb->samples);
 	}
