@@ -58,9 +58,9 @@ static void arrive(struct perf_event *event, struct perf_event *leader,
 }
 
 /* Is it on a list that is walked under RCU, and may not be on another before the walk is over? */
-static bool is_walked(const struct perf_event *event)
+static bool is_walked(struct perf_event *event)
 {
-	return perf_event_is_sideband(event) || !perf_pmu_has_counters(event->pmu);
+	return perf_event_is_sideband(event) || is_software_event(event);
 }
 
 static void move_group(struct perf_event *leader, struct perf_event_context *from,
