@@ -61,10 +61,10 @@ static __always_inline void find_chain(struct chain *new, struct perf_cgroup *cg
 			new->stays = ctx;
 			break;
 		}
-		*link = ctx;
+		WRITE_ONCE(*link, ctx);
 		link = &ctx->cgrp_next;
 	}
-	*link = new->stays;
+	WRITE_ONCE(*link, new->stays);
 }
 
 /*
@@ -234,6 +234,7 @@ void perf_cgroup_sync(struct task_struct *task)
 	struct perf_cgroup *cgrp;
 	struct chain new;
 
+	lockdep_assert_irqs_disabled();
 	if (unlikely(cpuctx->ctx.active_cpu < 0))
 		return;		/* the CPU is going; when it is back this is done again */
 	guard(rcu)();

@@ -133,6 +133,7 @@ static inline unsigned int perf_cpu_side_lock(u64 now)
 	struct perf_event_context *ctx;
 	unsigned int depth = 0;
 
+	lockdep_assert_irqs_disabled();
 	for (ctx = cpuctx->cgrp_ctx; ctx; ctx = ctx->cgrp_next)
 		perf_ctx_lock_frozen(ctx, depth++, now);
 	perf_ctx_lock_frozen(&cpuctx->ctx, depth++, now);

@@ -33,6 +33,7 @@ static bool pmu_may_go(const struct pmu *pmu)
  */
 static void epc_drop_unused(struct perf_event_pmu_context *epc)
 {
+	lockdep_assert_held(&epc->ctx->lock);
 	if (!epc->nr_events && pmu_may_go(epc->pmu) && (epc->ctx->task || epc->ctx->cgrp))
 		list_move(&epc->entry, &epc->ctx->dropped);
 }

@@ -113,6 +113,7 @@ static int read_here(struct reading *r)
 {
 	struct perf_event *sibling;
 
+	lockdep_assert_held(&r->event->ctx->lock);
 	if (!same_shape(r))
 		return -ECHILD;
 	r->nr = 0;
@@ -186,7 +187,7 @@ static int read_family(struct reading *r)
 	list_for_each_entry(child, &event->child_list, child_list) {
 		r->event = child;
 		ret = read_one(r);
-		if (ret == -ECHILD)
+		if (ret)
 			break;
 	}
 	r->event = event;
