@@ -108,9 +108,9 @@ static bool place_group(struct compile *c, struct perf_event *leader)
 		truncate(s, from);
 		return false;
 	}
+	if (s->nr == from && leader->state == PERF_EVENT_STATE_INACTIVE && perf_group_start(leader))
+		return false;			/* software members only */
 	c->exclusive = leader->attr.exclusive;
-	if (s->nr == from && leader->state == PERF_EVENT_STATE_INACTIVE)
-		perf_group_start(leader);	/* software members only */
 	return true;
 }
 
@@ -352,16 +352,48 @@ static void stop_task_groups(const struct perf_schedule *old, const struct perf_
 	}
 }
 
-/* The task's groups that run change from those in @old to those in @new. */
-static void change_task_groups(const struct perf_schedule *old, const struct perf_schedule *new)
+static void drop_slot(struct perf_schedule *s, unsigned int i)
 {
+	u64 below = BIT_ULL(i) - 1;
+
+	s->nr--;
+	memmove(&s->slot[i], &s->slot[i + 1], (s->nr - i) * sizeof(s->slot[0]));
+	s->task_mask = (s->task_mask & below) | (s->task_mask >> 1 & ~below);
+}
+
+/*
+ * A group has its counters, but another member could not be added: a trace without a buffer to go
+ * to, or whose PMU is taken. It gives them back and waits for the next turn. True if it waits.
+ */
+static bool cannot_start(struct perf_schedule *s, struct perf_event *leader)
+{
+	for (unsigned int i = s->nr; i--;) {
+		if (s->slot[i].event->group_leader == leader)
+			drop_slot(s, i);
+	}
+	if (!leader->attr.pinned)
+		return true;
+	perf_group_fail(leader);
+	return false;
+}
+
+/* The task's groups that run change from those in @old to those in the new schedule. */
+static void change_task_groups(const struct perf_schedule *old, struct compile *c)
+{
+	struct perf_schedule *new = c->s;
+	unsigned int i = 0;
+
 	if (old->nr)
 		stop_task_groups(old, new);
-	for (int i = 0; i < new->nr; i++) {
-		struct perf_event *event = new->slot[i].event;
+	while (i < new->nr) {
+		struct perf_event *event = new->slot[i].event, *leader = event->group_leader;
 
-		if (event->state == PERF_EVENT_STATE_INACTIVE && (new->task_mask & BIT_ULL(i)))
-			perf_group_start(event->group_leader);
+		/* The next one is in slot i if these have gone. */
+		if (event->state == PERF_EVENT_STATE_INACTIVE && (new->task_mask & BIT_ULL(i)) &&
+		    unlikely(perf_group_start(leader)))
+			c->overcommitted |= cannot_start(new, leader);
+		else
+			i++;
 	}
 }
 
@@ -377,23 +409,30 @@ static void stop_side_groups(struct perf_cpu_pmu_context *cpc, const struct perf
 	cpc->nr_side_running = 0;
 }
 
-/* The CPU side's groups that run become those in @new. */
+/* The CPU side's groups that run become those in the schedule of @epc, the task's or the base. */
 static __always_inline void change_side_groups(struct perf_cpu_pmu_context *cpc,
-					       const struct perf_schedule *new)
+					       struct perf_event_pmu_context *epc)
 {
+	struct perf_schedule *new = epc->sched;
 	struct perf_event *last = NULL;
+	unsigned int i = 0;
 
 	if (cpc->nr_side_running)
 		stop_side_groups(cpc, new);
 	if (!cpc->nr_side)
 		return;
-	for (int i = 0; i < new->nr; i++) {
+	while (i < new->nr) {
 		struct perf_event *event = new->slot[i].event, *leader = event->group_leader;
 
-		if (new->task_mask & BIT_ULL(i))
+		if (new->task_mask & BIT_ULL(i)) {
+			i++;
 			continue;
-		if (event->state == PERF_EVENT_STATE_INACTIVE)
-			perf_group_start(leader);
+		}
+		if (event->state == PERF_EVENT_STATE_INACTIVE && unlikely(perf_group_start(leader))) {
+			epc->overcommitted |= cannot_start(new, leader);
+			continue;
+		}
+		i++;
 		/* The members of a group have slots side by side. */
 		if (leader != last)
 			cpc->side[cpc->nr_side_running++] = leader;
@@ -498,7 +537,7 @@ static void compile_task(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu
 		compile_base(cpc, base);
 
 	compile(&c, cpc, epc);
-	change_task_groups(epc->sched, c.s);
+	change_task_groups(epc->sched, &c);
 	epc->displaces = base && side_differs(c.s, base->sched);
 	copy_schedule(epc->sched, c.s);
 	if (!epc->overcommitted)
@@ -519,15 +558,6 @@ void perf_sched_changed(struct perf_event_pmu_context *epc)
 	epc->seq++;
 	if (!epc->ctx->task)
 		per_cpu_ptr(epc->pmu->cpu_pmu_context, epc->ctx->cpu)->side_seq++;
-}
-
-static void drop_slot(struct perf_schedule *s, unsigned int i)
-{
-	u64 below = BIT_ULL(i) - 1;
-
-	s->nr--;
-	memmove(&s->slot[i], &s->slot[i + 1], (s->nr - i) * sizeof(s->slot[0]));
-	s->task_mask = (s->task_mask & below) | (s->task_mask >> 1 & ~below);
 }
 
 /**
@@ -562,7 +592,7 @@ static __always_inline void apply_base(struct perf_cpu_pmu_context *cpc,
 {
 	if (!cpc->serves)
 		return;
-	change_side_groups(cpc, base->sched);
+	change_side_groups(cpc, base);
 	cpc->displaced = false;
 	base->pmu->sched_load(base->pmu, base->sched);
 	arm_rotation(cpc, base);
@@ -612,7 +642,7 @@ static void load_task_locked(struct perf_cpu_pmu_context *cpc, struct perf_event
 		compile_task(cpc, epc);
 	if (!cpc->serves)
 		return;
-	change_side_groups(cpc, epc->sched);
+	change_side_groups(cpc, epc);
 	cpc->displaced = epc->displaces;
 	epc->pmu->sched_load(epc->pmu, epc->sched);
 	arm_rotation(cpc, epc);

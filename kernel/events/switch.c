@@ -15,13 +15,21 @@
 /* Adding can fail for a driver's event only; its group waits then. */
 static void switched_group_lost(struct perf_event *leader)
 {
-	if (leader->attr.pinned) {
+	struct perf_event_pmu_context *epc = leader->pmu_ctx;
+
+	if (leader->attr.pinned)
 		perf_group_fail(leader);
-		return;
+	else
+		perf_group_stop(leader);
+	if (perf_pmu_has_counters(epc->pmu)) {
+		/* A cgroup's counters are loaded after this, a task's have been. */
+		perf_sched_changed(epc);
+		if (epc->ctx->task)
+			perf_sched_load(epc);
+	} else if (!leader->attr.pinned) {
+		epc->overcommitted = true;
+		perf_rotate_arm(perf_this_cpc(epc->pmu));
 	}
-	perf_group_stop(leader);
-	leader->pmu_ctx->overcommitted = true;
-	perf_rotate_arm(perf_this_cpc(leader->pmu_ctx->pmu));
 }
 
 /* Adds the switched events of a context that has become active. Locked. */
