@@ -346,7 +346,7 @@ void perf_addr_filters_exec(struct perf_event *event)
 	restart(event);
 }
 
-/* A child starts with its parent's mappings. */
+/* A new task starts with its creator's mappings. */
 void perf_addr_filters_clone(struct perf_event *to, struct perf_event *from)
 {
 	guard(raw_spinlock_irqsave)(&perf_event_addr_filters(from)->lock);

@@ -184,8 +184,6 @@ static int event_alloc_filters(struct perf_event *event)
 					    sizeof(*event->addr_filter_ranges), GFP_KERNEL);
 	if (!event->addr_filter_ranges)
 		return perf_refuse(-ENOMEM, "no memory for the event's filters");
-	if (event->parent)
-		perf_addr_filters_clone(event, event->parent);
 	event->addr_filters_gen = 1;
 	return 0;
 }

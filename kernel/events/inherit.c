@@ -145,10 +145,12 @@ static int inherit_groups(struct inherit *in, struct perf_event_context *from)
 }
 
 /* What has been asked of the family since the child was made, and not of the child. */
-static void catch_up(struct perf_event *child, struct perf_event *parent)
+static void catch_up(struct perf_event *child, struct perf_event *parent,
+		     struct perf_event *creator)
 {
+	/* Its mappings are its creator's, which may have gone through exec since it was a child. */
 	if (has_addr_filter(child))
-		perf_addr_filters_clone(child, parent);
+		perf_addr_filters_clone(child, creator);
 	perf_bp_catch_up(child, parent);
 }
 
@@ -167,7 +169,7 @@ static bool adopt(struct perf_event *child)
 		return false;
 	list_add_tail(&child->child_list, &parent->child_list);
 	child->attach_state |= PERF_ATTACH_CHILD;
-	catch_up(child, parent);
+	catch_up(child, parent, creator);
 	enabled = begins_enabled(creator, parent);
 	if (unlikely(enabled && child->state == PERF_EVENT_STATE_OFF))
 		perf_event_enable(child);
