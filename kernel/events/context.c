@@ -4,7 +4,8 @@
  *
  * A task gets its context with its first event and keeps it until it exits. A context is never
  * handed from one task to another: a switch between tasks with like events is cheap because their
- * schedules are (see schedule.c), so nothing has to be swapped and event->ctx never changes.
+ * schedules are (see schedule.c), so nothing has to be swapped and a task's event keeps its context
+ * for life. A CPU's can be moved with its PMU (see migrate.c).
  */
 #include <linux/sched.h>
 #include <linux/slab.h>

@@ -7,10 +7,13 @@
  *   signal->exec_update_lock
  *     task->perf_event_mutex  or  ctx->mutex (a task's before a CPU's; two of a kind by address)
  *       parent event->child_mutex
- *         event->mmap_mutex
- *           rq->lock (taken by the scheduler around its hooks)
- *             ctx->lock: the task's, then cgroups' from the inside out, then the CPU's, then those
- *               of cgroups that are not on the CPU, or not yet
+ *         mm->mmap_lock (mmap(2) comes with it; address filters look for mappings)
+ *           event->mmap_mutex
+ *             rq->lock (taken by the scheduler around its hooks)
+ *               ctx->lock: the task's, then cgroups' from the inside out, then the CPU's, then
+ *                 those of cgroups that are not on the CPU, or not yet
+ *
+ * User memory may be read and written under ctx->mutex and child_mutex, not under mmap_mutex.
  *
  * ctx->mutex guards which events a context has, in process context. ctx->lock (interrupts off)
  * guards everything that the switch path reads: lists, states, clock, schedule. Whoever changes a
