@@ -321,7 +321,7 @@ static void test_sample_of_all(void)
 			break;
 		pos += u.header.size;
 	}
-	ktap_result(words == page / 8u, "a sample of the whole area: %llu words",
+	ktap_result(words == (uint64_t)page / 8, "a sample of the whole area: %llu words",
 		    (unsigned long long)words);
 	munmap(fresh, 3 * page);
 	close(fd);
@@ -626,6 +626,150 @@ static void test_filter_file(void)
 	munmap(map, page);
 	close(file);
 	unlink(name);
+	close_area(&area);
+}
+
+#define MAPPED_BY_FIRST		((char *)0x510000000)
+#define MAPPED_BY_SECOND	((char *)0x520000000)
+
+static void map_to_execute(char *at, int file)
+{
+	if (mmap(at, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file, 0) != at)
+		_exit(1);
+}
+
+/* The file is where this task has mapped it, and there for the third, whose number is left behind. */
+static void second_task(int file, volatile pid_t *third)
+{
+	pid_t pid;
+
+	munmap(MAPPED_BY_FIRST, page);
+	map_to_execute(MAPPED_BY_SECOND, file);
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	*third = pid;
+	wait(NULL);
+	_exit(0);
+}
+
+/* Bursts of one task, each of which has to be of the range of its creator's mapping. */
+static unsigned int bursts_of(struct area *area, pid_t task)
+{
+	const uint64_t want[] = { (uintptr_t)MAPPED_BY_SECOND + 0x40, 0x20 };
+	unsigned int nr = 0;
+	struct area record;
+
+	for (;;) {
+		record = *area;
+		if (!next_record(area, &(struct aux_record){}))
+			return nr;
+		if ((pid_t)word(area, area->tail - 8) != task)
+			continue;
+		if (!next_ranges(&record, want, 2))
+			return 0;
+		nr++;
+	}
+}
+
+/* A task that is two forks from the first finds its files where its creator has them. */
+static void test_filter_inherited(void)
+{
+	static const char *name = "/tmp/aux.filter";
+	pid_t *third = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct perf_event_attr attr = aux_attr(RANGE_BYTES);
+	int file = open(name, O_RDWR | O_CREAT, 0700);
+	struct area area;
+	char text[128];
+	bool good;
+
+	pin_to_cpu(0);
+	attr.config1 = WORDS_RANGES;
+	attr.inherit = 1;
+	attr.sample_id_all = 1;
+	attr.sample_type = PERF_SAMPLE_TID;
+	area = open_data(attr);
+	if (map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE) || file < 0 || ftruncate(file, page))
+		ktap_bail_out("an inherited event with a filter");
+	snprintf(text, sizeof(text), "filter 0x40/0x20@%s", name);
+	map_to_execute(MAPPED_BY_FIRST, file);
+	good = !set_filter(&area, text);
+	ioctl(area.fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (!fork())
+		second_task(file, third);
+	wait(NULL);
+	ioctl(area.fd, PERF_EVENT_IOC_DISABLE, 0);
+	ktap_result(good && *third && bursts_of(&area, *third),
+		    "filters of a file that is mapped by a task's creator");
+	munmap(MAPPED_BY_FIRST, page);
+	munmap(third, page);
+	close(file);
+	unlink(name);
+	close_area(&area);
+}
+
+/* What a member of a group has counted, and for how long: its group's time. */
+struct counted {
+	uint64_t count, enabled, running;
+};
+
+static struct counted read_counted(int fd)
+{
+	struct counted c;
+
+	if (read(fd, &c, sizeof(c)) != sizeof(c))
+		ktap_bail_out("read of a count and its times");
+	return c;
+}
+
+/* Some work, in pieces: the task leaves its CPU in between, and turns end. */
+static void work_and_sleep(void)
+{
+	for (int i = 0; i < 20; i++) {
+		run_loop(100000);
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+}
+
+/* A counter in the group of a trace that has nowhere to go does not count. */
+static void test_member_waits(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	struct counted before, after;
+	struct area area;
+	bool good;
+	int fd;
+
+	area = open_data(aux_attr(RANGE_BYTES));
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	fd = perf_open(&attr, 0, -1, area.fd, 0);
+	if (fd < 0) {
+		ktap_skip("a counter in the group of a trace", "no counters");
+		close(area.fd);
+		return;
+	}
+	ioctl(area.fd, PERF_EVENT_IOC_ENABLE, 0);
+	work_and_sleep();
+	after = read_counted(fd);
+	ktap_result(!after.count && !after.running && after.enabled,
+		    "a trace without an area keeps its group from counting: %llu in %llu of %llu ns",
+		    (unsigned long long)after.count, (unsigned long long)after.running,
+		    (unsigned long long)after.enabled);
+
+	good = !map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE);
+	work_and_sleep();
+	after = read_counted(fd);
+	ktap_result(good && after.count && after.running, "and with one it counts");
+
+	munmap(area.aux, area.aux_bytes);
+	area.aux = NULL;
+	work_and_sleep();
+	before = read_counted(fd);
+	work_and_sleep();
+	after = read_counted(fd);
+	ktap_result(after.count == before.count && after.running == before.running &&
+		    after.enabled > before.enabled, "and when it is gone the group waits again");
+	close(fd);
 	close_area(&area);
 }
 
@@ -1086,7 +1230,9 @@ int main(void)
 	test_refusals();
 	test_unmap_running();
 	test_filter_kernel();
+	test_member_waits();
 	test_filter_file();
+	test_filter_inherited();
 	test_filter_refusals();
 	test_pause(false);
 	test_pause(true);
