@@ -369,9 +369,11 @@ static bool pinned_beside_too_many(void)
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 	struct timed pinned;
 	struct gate go = gate_new();
-	pid_t child = fork_child();
 	int fd, others[70];
+	pid_t child;
 
+	need_exact_clock();
+	child = fork_child();
 	if (!child) {
 		gate_wait(&go);
 		work_for(50);
