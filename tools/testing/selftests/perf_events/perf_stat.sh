@@ -166,6 +166,10 @@ if perf stat -x, -e instructions:u true 2>&1 | grep -q '^[1-9]' && exact; then
 	result $? "16 events: percentages and estimates"
 	stat -r 3 -e '{instructions:u,cycles:u}' $work loop && within mean "$(sum instructions:u)" 40000000 40100000
 	result $? "-r 3 of a group"
+	# Caches count nothing here, or are not supported; whoever has to take turns with them is estimated.
+	stat -d -d $work loop && within instructions "$(sum instructions)" 36000000 44000000 &&
+		is "events of caches" "$(grep -c 'L1-dcache-loads\|LLC-loads\|dTLB-loads\|iTLB-loads' $out)" 4
+	result $? "-d -d"
 else
 	skip "hardware" "no instruction counter"
 fi
