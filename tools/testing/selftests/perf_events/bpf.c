@@ -3,33 +3,11 @@
  * Events and BPF programs: a program that reads events by the helpers, and what a perf link says
  * about its event. Programs that hold samples back are in sampling.c.
  */
-#include "workload.h"
+#include "program.h"
 #include "record.h"
-
-#include <linux/bpf.h>
 
 #define COOKIE		0x0123456789abcdefull
 #define NR_EVENTS	4
-
-static int bpf(int command, union bpf_attr *attr)
-{
-	return syscall(__NR_bpf, command, attr, sizeof(*attr));
-}
-
-static int load(enum bpf_prog_type type, const struct bpf_insn *code, unsigned int insns)
-{
-	union bpf_attr attr = {
-		.prog_type	= type,
-		.insns		= (uintptr_t)code,
-		.insn_cnt	= insns,
-		.license	= (uintptr_t)"GPL",
-	};
-	int fd = bpf(BPF_PROG_LOAD, &attr);
-
-	if (fd < 0)
-		skip_case("the program cannot be loaded");
-	return fd;
-}
 
 /*
  * Reading
@@ -46,20 +24,6 @@ struct shared {
 static volatile struct shared *shared;
 static int events;
 
-static int make_map(enum bpf_map_type type, unsigned int size, unsigned int entries,
-		    unsigned int flags)
-{
-	union bpf_attr attr = {
-		.map_type	= type,
-		.key_size	= 4,
-		.value_size	= size,
-		.max_entries	= entries,
-		.map_flags	= flags,
-	};
-
-	return bpf(BPF_MAP_CREATE, &attr);
-}
-
 static int put_event(uint32_t index, uint32_t fd)
 {
 	union bpf_attr attr = {
@@ -71,23 +35,6 @@ static int put_event(uint32_t index, uint32_t fd)
 	return bpf(BPF_MAP_UPDATE_ELEM, &attr);
 }
 
-#define MOVE(to, from)							\
-	{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (to), .src_reg = (from) }
-#define SET(to, value)							\
-	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (to), .imm = (value) }
-#define ADD(to, value)							\
-	{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = (to), .imm = (value) }
-#define MAP(to, fd)							\
-	{ .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = (to),		\
-	  .src_reg = BPF_PSEUDO_MAP_FD, .imm = (fd) }, { }
-#define LOAD(to, from, at)						\
-	{ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = (to), .src_reg = (from), .off = (at) }
-#define STORE(to, at, from)						\
-	{ .code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = (to), .src_reg = (from), .off = (at) }
-#define CALL(helper)							\
-	{ .code = BPF_JMP | BPF_CALL, .imm = (helper) }
-#define EXIT()								\
-	{ .code = BPF_JMP | BPF_EXIT }
 #define SHARED(field)	offsetof(struct shared, field)
 
 /* The program runs at each getppid(2), whoever calls it. */
@@ -134,7 +81,7 @@ static void attach_reader(void)
 
 	attr.config = id;
 	MUST(ioctl(MUST(perf_open(&attr, 0, -1, -1, 0)), PERF_EVENT_IOC_SET_BPF,
-		   load(BPF_PROG_TYPE_TRACEPOINT, code, ARRAY_SIZE(code))));
+		   load_program(BPF_PROG_TYPE_TRACEPOINT, code, ARRAY_SIZE(code))));
 }
 
 static struct shared program_reads(uint64_t index)
@@ -334,7 +281,7 @@ static bool link_says(int fd, enum bpf_prog_type type, char *name, size_t size,
 		      struct link_info *info)
 {
 	static const struct bpf_insn code[] = { SET(BPF_REG_0, 0), EXIT() };
-	int program = load(type, code, ARRAY_SIZE(code)), link;
+	int program = load_program(type, code, ARRAY_SIZE(code)), link;
 	union bpf_attr attr = {
 		.link_create = {
 			.prog_fd	= program,
