@@ -121,12 +121,15 @@ static void test_cpu_clock(void)
 	close(fd);
 }
 
+/* On one CPU, so that the child does not run, not even on its way to sleep, while we do. */
 static void test_other_task(void)
 {
-	pid_t child = fork();
 	uint64_t first;
 	int fd, status;
+	pid_t child;
 
+	pin_to_cpu(0);
+	child = fork();
 	if (!child) {
 		raise(SIGSTOP);
 		burn_ns(30000000);

@@ -99,11 +99,11 @@ static bool sched_switch(void)
 	       between("enough of them", switches, 100, 1000);
 }
 
-static void wake(struct gate *gate, unsigned int nr)
+static void wake(struct gate *gate, pid_t sleeper, unsigned int nr)
 {
 	while (nr--) {
 		gate_open(gate);
-		usleep(2000);
+		wait_until_asleep(sleeper);
 	}
 }
 
@@ -125,13 +125,13 @@ static bool woken(void)
 	leader = MUST(perf_open(&attr, child, 0, -1, 0));
 	attr = perf_attr(PERF_TYPE_TRACEPOINT, tracepoint("sched/sched_waking"));
 	fd = MUST(perf_open(&attr, child, 0, leader, 0));
-	usleep(10000);
-	wake(&gate, 10);
+	wait_until_asleep(child);
+	wake(&gate, child, 10);
 	off = perf_count(fd);
 	enable(leader);
-	wake(&gate, 10);
+	wake(&gate, child, 10);
 	disable(leader);
-	wake(&gate, 10);
+	wake(&gate, child, 10);
 	end_child(child);
 	return same("while the leader is disabled", off, 0) &
 	       same("while it is enabled", perf_count(fd), 10);

@@ -537,4 +537,22 @@ static inline void gate_wait(struct gate *g)
 		;
 }
 
+/* Until /proc/PID/stat says that a process sleeps: if on our CPU, it has left that. */
+static inline void wait_until_asleep(pid_t pid)
+{
+	char path[32], text[512], *state;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	do {
+		usleep(1000);
+		fd = MUST(open(path, O_RDONLY | O_CLOEXEC));
+		n = MUST(read(fd, text, sizeof(text) - 1));
+		close(fd);
+		text[n] = 0;
+		state = strrchr(text, ')');
+	} while (!state || state[1] != ' ' || state[2] != 'S');
+}
+
 #endif /* WORKLOAD_H */
