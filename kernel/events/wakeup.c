@@ -8,10 +8,10 @@
  * that is behind is not woken again and again.
  *
  * When the writer finds it clear, somebody may be asleep. Only then it looks at the wait queues,
- * and to each that has a waiter it sends an irq_work, since it may be in NMI itself. A
- * reader between two calls of poll() costs nothing; a registration with epoll, which stays on the
- * queue, costs one irq_work for each time that it is polled. Each side writes one of the two and
- * then reads the other, with a full barrier between [poll] [sleep].
+ * and wakes up those that have a waiter: at once where it may, else by an irq_work, since it may be in
+ * NMI or hold any lock. A reader between two calls of poll() costs nothing; a registration with
+ * epoll, which stays on the queue, costs one wake-up for each time that it is polled. Each side writes
+ * one of the two and then reads the other, with a full barrier between [poll] [sleep].
  *
  * Signals do not wait to be asked for: at each watermark, and at each overflow of an event, whoever
  * finds O_ASYNC set leaves POLL_IN or POLL_HUP in perf_event::pending_kill and sends the same irq_work.
@@ -28,14 +28,38 @@ static void queue_wakeup(struct perf_event *event)
 	irq_work_queue(&event->pending_irq);
 }
 
-/* Each event's readers by its own irq_work: it may leave the buffer until that comes. RCU. */
+/*
+ * Waking is done in interrupts, so each lock that it takes is held with interrupts off, wherever that
+ * is: who has them on holds none. With PREEMPT_RT these locks sleep.
+ */
+static bool may_wake_here(void)
+{
+	return !IS_ENABLED(CONFIG_PREEMPT_RT) && in_task() && !irqs_disabled();
+}
+
+/* Tracepoints of waking are not told to events, as in late_wakeup(). */
+static void wake_here(struct perf_event *event)
+{
+	int rctx = perf_swevent_get_recursion_context();
+
+	wake_up_all(&event->waitq);
+	if (rctx >= 0)
+		perf_swevent_put_recursion_context(rctx);
+}
+
+/* Each event's readers, later by its own irq_work: it may leave the buffer until that comes. RCU. */
 static void wake_readers(struct perf_buffer *rb)
 {
+	bool here = may_wake_here();
 	struct perf_event *event;
 
 	list_for_each_entry_rcu(event, &rb->events, rb_entry, true) {
 		/* The exchange of @poll is the barrier that this needs. */
-		if (waitqueue_active(&event->waitq))
+		if (!waitqueue_active(&event->waitq))
+			continue;
+		if (here)
+			wake_here(event);
+		else
 			queue_wakeup(event);
 	}
 }
