@@ -243,20 +243,15 @@ static void prepare_raw(struct perf_sample_data *data, struct perf_event *event,
 	data->dyn_size += sizeof(u64);
 }
 
-static void write_raw(struct perf_output_handle *handle, struct perf_sample_data *data,
-		      struct perf_event *event)
+/* Where a chunk of the buffer ends, or pieces are to be gathered. */
+static noinline void gather_raw(struct perf_output_handle *handle,
+				const struct perf_raw_record *raw)
 {
 	const struct perf_raw_frag *frag;
-	u32 none[2] = { sizeof(u32), 0 };
 	u64 zero = 0;
 
-	if (!data->raw) {
-		perf_output_put(handle, none);
-		return;
-	}
-
-	perf_output_put(handle, data->raw->size);
-	for (frag = &data->raw->frag; ; frag = frag->next) {
+	perf_output_put(handle, raw->size);
+	for (frag = &raw->frag; ; frag = frag->next) {
 		if (frag->copy)
 			perf_output_custom(handle, frag->copy, frag->data, frag->size);
 		else
@@ -265,6 +260,32 @@ static void write_raw(struct perf_output_handle *handle, struct perf_sample_data
 			break;
 	}
 	perf_output_copy(handle, &zero, frag->pad);
+}
+
+/* Size, bytes and padding make whole words: the padding is in the last one. */
+static void write_raw(struct perf_output_handle *handle, struct perf_sample_data *data,
+		      struct perf_event *event)
+{
+	const struct perf_raw_record *raw = data->raw;
+	u32 none[2] = { sizeof(u32), 0 }, *at;
+	unsigned int size;
+
+	if (!raw) {
+		perf_output_put(handle, none);
+		return;
+	}
+
+	size = sizeof(raw->size) + raw->size;
+	if (likely(!raw->frag.copy && perf_raw_frag_last(&raw->frag))) {
+		at = perf_output_span(handle, size);
+		if (likely(at)) {
+			*(u64 *)((void *)at + size - sizeof(u64)) = 0;
+			*at++ = raw->size;
+			memcpy(at, raw->frag.data, raw->frag.size);
+			return;
+		}
+	}
+	gather_raw(handle, raw);
 }
 
 /* -------------------------------------------------------------- BRANCH_STACK */
@@ -603,12 +624,9 @@ static noinline void fit_sample(struct perf_sample_data *data, struct perf_event
 	data->dyn_size -= entries * sizeof(u64);
 }
 
-static __always_inline void prepare(struct perf_sample_data *data, struct perf_event *event,
-				    struct pt_regs *regs)
+static __always_inline void prepare_missing(struct perf_sample_data *data, struct perf_event *event,
+					    struct pt_regs *regs, u64 missing)
 {
-	u64 type = event->attr.sample_type;
-	u64 missing = type & ~data->sample_flags;
-
 	fill_identity(data, event, missing);
 	if (missing & PERF_SAMPLE_IP)
 		data->ip = perf_instruction_pointer(regs);
@@ -617,9 +635,19 @@ static __always_inline void prepare(struct perf_sample_data *data, struct perf_e
 		perf_sample_save_callchain(data, event, regs);
 	if (missing & ~(PLAIN_FIELDS | PERF_SAMPLE_CALLCHAIN))
 		prepare_others(data, event, regs, missing & ~PERF_SAMPLE_CALLCHAIN);
+	data->sample_flags |= missing;
+}
+
+static __always_inline void prepare(struct perf_sample_data *data, struct perf_event *event,
+				    struct pt_regs *regs)
+{
+	u64 missing = event->attr.sample_type & ~data->sample_flags;
+
+	/* A BPF program's record often consists of what it brought. */
+	if (missing)
+		prepare_missing(data, event, regs, missing);
 	if (unlikely(data->dyn_size > SAMPLE_SIZE_MAX / 2))
 		fit_sample(data, event);
-	data->sample_flags |= type;
 }
 
 /**

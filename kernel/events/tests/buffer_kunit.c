@@ -601,6 +601,68 @@ static void test_pieces(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rig_word(rig, PAGE_SIZE + 16 + 8 * i), words[i]);
 }
 
+/* ----------------------------------------------------------------------- RAW */
+
+static unsigned long copy_all(void *dst, const void *src, unsigned long off, unsigned long n)
+{
+	memcpy(dst, src + off, n);
+	return 0;
+}
+
+/* A sample of @len bytes, in pieces of which the second is copied by a function. */
+static void write_raw_sample(struct rig *rig, const u8 *bytes, unsigned int len,
+			     unsigned int pieces)
+{
+	struct perf_raw_frag last = { .data = (void *)bytes + 2, .size = len - 2 };
+	struct perf_raw_frag middle = { .next = &last, .copy = copy_all,
+					.data = (void *)bytes + 1, .size = 1 };
+	struct perf_raw_record raw = { .frag = { .data = (void *)bytes, .size = len } };
+	struct perf_sample_data data;
+	struct pt_regs regs = {};
+
+	if (pieces > 1) {
+		raw.frag.size = 1;
+		raw.frag.next = &middle;
+	}
+	if (pieces == 2) {
+		middle.next = NULL;
+		middle.size = len - 1;
+	}
+	perf_sample_data_init(&data, 0, 0);
+	perf_sample_save_raw_data(&data, rig->event, &raw);
+	KUNIT_ASSERT_EQ(rig->test, perf_event_output(rig->event, &data, &regs), 0);
+}
+
+/* Size, bytes, and zeroes up to a whole word, wherever pages end. */
+static void test_raw(struct kunit *test)
+{
+	struct perf_event_attr attr = { .sample_type = PERF_SAMPLE_RAW };
+	struct rig *rig = rig_start(test, 1, false, &attr);
+	u8 bytes[80], have[sizeof(bytes) + 16];
+	u64 pos = 0;
+
+	perf_event_sample_sizes(rig->event);
+	memset(rig->rb->data[0], 0xff, PAGE_SIZE);
+	for (unsigned int i = 0; i < sizeof(bytes); i++)
+		bytes[i] = 0x40 + i;
+
+	for (unsigned int round = 0; round < 12 * sizeof(bytes); round++) {
+		unsigned int len = 3 + round % (sizeof(bytes) - 2);
+		unsigned int size = round_up(len + sizeof(u32), sizeof(u64));
+
+		write_raw_sample(rig, bytes, len, 1 + round % 3);
+		for (unsigned int i = 0; i < size; i += 8)
+			*(u64 *)(have + i) = rig_word(rig, pos + 8 + i);
+		KUNIT_ASSERT_EQ(test, *(u32 *)have, size - sizeof(u32));
+		KUNIT_ASSERT_MEMEQ(test, have + 4, bytes, len);
+		for (unsigned int i = 4 + len; i < size; i++)
+			KUNIT_ASSERT_EQ(test, have[i], 0);
+		pos += 8 + size;
+		KUNIT_ASSERT_EQ(test, rig->rb->ring.page->data_head, pos);
+	}
+	KUNIT_EXPECT_GT(test, pos, 4 * PAGE_SIZE);
+}
+
 /* ------------------------------------------------------------------- wake-ups */
 
 /* What a poll() would find; it takes it. */
@@ -812,6 +874,7 @@ static struct kunit_case buffer_cases[] = {
 	KUNIT_CASE(test_overwrite_backward),
 	KUNIT_CASE(test_consume_backward),
 	KUNIT_CASE(test_pieces),
+	KUNIT_CASE(test_raw),
 	KUNIT_CASE(test_watermark),
 	KUNIT_CASE(test_watermark_default),
 	KUNIT_CASE(test_wakeup_events),
