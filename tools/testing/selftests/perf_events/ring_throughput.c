@@ -10,6 +10,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <linux/bpf.h>
 
@@ -18,7 +19,7 @@
 
 #define INSN(c, d, s, o, i)	{ .code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) }
 
-static uint64_t total = 300000, got, lost, polls, timeouts;
+static uint64_t total = 300000, got, lost, polls, sleeps, timeouts;
 static struct perf_event_mmap_page *user;
 static volatile bool finished;
 static int event;
@@ -102,6 +103,7 @@ static void drain(void)
 static void *read_all(void *arg)
 {
 	struct pollfd p = { .fd = event, .events = POLLIN };
+	struct rusage usage;
 	bool last;
 
 	(void)arg;
@@ -115,6 +117,8 @@ static void *read_all(void *arg)
 		if (poll(&p, 1, 10000) == 0)
 			timeouts++;
 	} while (!timeouts);
+	getrusage(RUSAGE_THREAD, &usage);
+	sleeps = usage.ru_nvcsw;
 	return NULL;
 }
 
@@ -161,8 +165,8 @@ int main(int argc, char **argv)
 	drain();
 
 	seconds = t[1].tv_sec - t[0].tv_sec + (t[1].tv_nsec - t[0].tv_nsec) / 1e9;
-	ktap_note("%.0f records/s, %llu polls, %llu lost", total / seconds, (unsigned long long)polls,
-		  (unsigned long long)lost);
+	ktap_note("%.0f records/s, %llu polls, %llu sleeps, %llu lost", total / seconds,
+		  (unsigned long long)polls, (unsigned long long)sleeps, (unsigned long long)lost);
 	ktap_result(got + lost == written && !timeouts,
 		    "%llu records at wakeup_events 1: %llu read, %llu lost, %llu timeouts",
 		    (unsigned long long)written, (unsigned long long)got, (unsigned long long)lost,
