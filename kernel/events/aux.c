@@ -81,6 +81,12 @@ static void give_back(struct perf_aux *aux)
 	local_set(&aux->busy, 0);
 }
 
+/* What a record is worth that tells of no bytes: how the area is used, and in what format, is nothing. */
+static bool flags_tell(u64 flags)
+{
+	return flags & ~(u64)(PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK);
+}
+
 /* Does @event still write to this buffer? Another one's reader does not know the area. */
 static bool writes_to(struct perf_event *event, const struct perf_buffer *rb)
 {
@@ -94,7 +100,8 @@ static bool writes_to(struct perf_event *event, const struct perf_buffer *rb)
  * @event: an event of the driver's PMU, an inherited one too
  *
  * Context: on the event's CPU, interrupts off
- * Return: what pmu::setup_aux answered; NULL if there is no area, none free, or it is in use
+ * Return: what pmu::setup_aux answered; NULL if there is no area, or another PMU's, none free, or it
+ * is in use
  */
 void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event *event)
 {
@@ -104,7 +111,7 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
 	guard(preempt_notrace)();
 	rb = rcu_dereference_sched(perf_event_writer(event)->rb);
 	aux = rb ? rcu_dereference_sched(rb->aux) : NULL;
-	if (!aux || !READ_ONCE(aux->mmap_count))	/* [stop] */
+	if (!aux || aux->pmu != event->pmu || !READ_ONCE(aux->mmap_count))	/* [stop] */
 		return NULL;
 	if (local_xchg(&aux->busy, 1))
 		return NULL;
@@ -157,7 +164,7 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 		wake = move_head(rb, aux, from + size);
 	}
 
-	if ((size || (handle->aux_flags & ~(u64)PERF_AUX_FLAG_OVERWRITE)) && writes_to(event, rb))
+	if ((size || flags_tell(handle->aux_flags)) && writes_to(event, rb))
 		write_record(event, from, size, handle->aux_flags);
 	if (truncated)
 		perf_event_disable_inatomic(event);
@@ -239,12 +246,14 @@ static struct perf_aux *sampled_aux(struct perf_event *event)
 {
 	struct perf_event *source = event->aux_event;
 	struct perf_buffer *rb;
+	struct perf_aux *aux;
 
 	if (!source || READ_ONCE(source->state) != PERF_EVENT_STATE_ACTIVE ||
 	    READ_ONCE(source->oncpu) != smp_processor_id())
 		return NULL;
 	rb = rcu_dereference_sched(perf_event_writer(source)->rb);
-	return rb ? rcu_dereference_sched(rb->aux) : NULL;
+	aux = rb ? rcu_dereference_sched(rb->aux) : NULL;
+	return aux && aux->pmu == source->pmu ? aux : NULL;
 }
 
 /**

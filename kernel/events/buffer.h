@@ -217,6 +217,7 @@ struct perf_mlock {
  * @pages: their addresses
  * @pgoff: where it is in the mapping, pages
  * @mmap_count: mappings; perf_buffers_lock. At 0 nobody may begin to use it
+ * @pmu: whose it is: no other driver can read @priv
  * @priv: driver's, from pmu::setup_aux
  * @free: pmu::free_aux
  * @charge: who pays
@@ -234,6 +235,7 @@ struct perf_aux {
 	void			**pages;
 	unsigned long		pgoff;
 	unsigned int		mmap_count;
+	struct pmu		*pmu;
 	void			*priv;
 	void			(*free)(void *priv);
 	struct perf_mlock	charge;

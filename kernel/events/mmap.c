@@ -386,6 +386,8 @@ static int map_aux_again(struct perf_event *event, struct perf_buffer *rb,
 		return perf_refuse(-EINVAL, "mmap: the data were unmapped meanwhile");
 	if (!aux)
 		return 1;
+	if (aux->pmu != event->pmu)
+		return perf_refuse(-EINVAL, "mmap: the AUX area is another PMU's");
 	if (!aux->mmap_count || aux->pgoff != vma->vm_pgoff || aux->nr_pages != vma_pages(vma))
 		return perf_refuse(-EINVAL, "mmap: the AUX area exists, elsewhere or of another size");
 	count_mapping(event, rb, true);

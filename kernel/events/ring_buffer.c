@@ -317,6 +317,7 @@ struct perf_aux *perf_aux_alloc(struct perf_event *event, unsigned long pgoff,
 		goto err;
 	}
 	aux->free = event->pmu->free_aux;
+	aux->pmu = event->pmu;
 	return aux;
 err:
 	aux_free_pages(aux);

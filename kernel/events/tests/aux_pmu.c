@@ -16,8 +16,10 @@
  *	HW_ID	when a trace begins, its number in the hardware
  *	LOST	before a burst, so many lost samples
  *	SKIP	before a burst so many bytes are left out; PERF_AUX_FLAG_PARTIAL if there were less
+ *	FLAGS	with each burst, as flags of the AUX record
  *
- * It is there if the kernel parameter perf_test_aux is set.
+ * It is there if the kernel parameter perf_test_aux is set; and so is "test_aux_too", just the same, to
+ * which the area of the first is of no use.
  *
  * Context: pmu callbacks, interrupts off on this CPU.
  */
@@ -44,6 +46,7 @@ struct test_aux {
 #define TELL_HW_ID	BIT(1)
 #define TELL_LOST	BIT(2)
 #define TELL_SKIP	BIT(3)
+#define TELL_FLAGS	BIT(4)
 
 #define NR_RANGES	4
 
@@ -134,6 +137,8 @@ static void test_aux_stop(struct perf_event *event, int flags)
 		event->hw.state = PERF_HES_STOPPED;
 	if (!aux)	/* paused */
 		return;
+	if (event->attr.config2 & TELL_FLAGS)
+		perf_aux_output_flag(handle, event->attr.config3);
 	if (event->attr.config2 & TELL_LOST)
 		perf_log_lost_samples(event, event->attr.config3);
 	if (aux->overwrite)
@@ -255,6 +260,12 @@ core_param(perf_test_aux, wanted, bool, 0);
 
 static int __init test_aux_register(void)
 {
-	return wanted ? perf_pmu_register(&test_aux_pmu, "test_aux", -1) : 0;
+	static struct pmu too;
+
+	if (!wanted)
+		return 0;
+	too = test_aux_pmu;
+	return perf_pmu_register(&test_aux_pmu, "test_aux", -1) ?:
+	       perf_pmu_register(&too, "test_aux_too", -1);
 }
 late_initcall(test_aux_register);

@@ -22,6 +22,7 @@
 #define TELL_HW_ID	2
 #define TELL_LOST	4
 #define TELL_SKIP	8
+#define TELL_FLAGS	16
 
 static long page;
 static int pmu;
@@ -960,6 +961,69 @@ static void test_skip(void)
 	close_area(&area);
 }
 
+/* How the area is used, and in which format, is no news. */
+static void test_flags(void)
+{
+	static const uint64_t silent = PERF_AUX_FLAG_CORESIGHT_FORMAT_RAW;
+	struct perf_event_attr attr = aux_attr(0);
+	struct aux_record record;
+	struct area area;
+	bool none;
+
+	attr.config2 = TELL_FLAGS;
+	attr.config3 = silent;
+	area = open_data(attr);
+	if (map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
+		ktap_bail_out("mmap of the AUX area");
+	burst(&area);
+	none = !next_record(&area, &record);
+	close_area(&area);
+
+	attr.config3 = silent | PERF_AUX_FLAG_COLLISION;
+	area = open_data(attr);
+	if (map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
+		ktap_bail_out("mmap of the AUX area");
+	burst(&area);
+	ktap_result(none && next_record(&area, &record) && record.flags == attr.config3,
+		    "a burst of nothing with a format is no record, with a collision it is");
+	close_area(&area);
+}
+
+/* One driver's area is of no use to another's, even if both write to a third event's buffer. */
+static void test_other_pmu(void)
+{
+	struct area data, too = { .fd = -1 };
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+	int first, other = perf_pmu_type("test_aux_too"), error;
+	struct aux_record record;
+	bool good;
+
+	data = open_data(attr);
+	attr = aux_attr(64);
+	first = perf_open(&attr, 0, -1, -1, 0);
+	attr.type = other;
+	too.fd = perf_open(&attr, 0, -1, -1, 0);
+	if (other < 0 || first < 0 || too.fd < 0 ||
+	    ioctl(first, PERF_EVENT_IOC_SET_OUTPUT, data.fd) ||
+	    ioctl(too.fd, PERF_EVENT_IOC_SET_OUTPUT, data.fd))
+		ktap_bail_out("events of two PMUs");
+
+	too.user = data.user;
+	close(data.fd);
+	data.fd = first;
+	if (map_aux(&data, AUX_PAGES, PROT_READ | PROT_WRITE))
+		ktap_bail_out("mmap of the AUX area");
+	error = map_aux(&too, AUX_PAGES, PROT_READ | PROT_WRITE);
+	ktap_result(error == EINVAL, "mmap of another PMU's AUX area: %s", strerror(error));
+	burst(&too);
+	good = !next_record(&data, &record);
+	burst(&data);
+	ktap_result(good && next_record(&data, &record) && record.size == 64,
+		    "another PMU does not fill it, its own does");
+	close(too.fd);
+	close_area(&data);
+}
+
 /* No more can be left out than there is room for, which is all but a byte. */
 static void test_skip_all(void)
 {
@@ -1240,6 +1304,8 @@ int main(void)
 	test_skip();
 	test_skip_all();
 	test_skip_watermark();
+	test_flags();
+	test_other_pmu();
 	test_shared_areas();
 	pin_to_cpu(0);
 	test_tell_all();
