@@ -257,6 +257,7 @@ struct perf_aux {
  * @poll: the reader has been told, and has not asked since
  * @events: events that write here, by perf_event::rb_entry; RCU
  * @page_event: event that the first page describes; NULL if several are mapped
+ * @page_abroad: it is mapped by another process than the one that its event counts
  * @mmap_count: mappings; perf_buffers_lock
  * @refcount: see above
  * @aux: AUX area; RCU
@@ -280,6 +281,7 @@ struct perf_buffer {
 
 	struct list_head	events;
 	struct perf_event	*page_event;
+	bool			page_abroad;
 	unsigned int		mmap_count;
 	refcount_t		refcount;
 	struct perf_aux __rcu	*aux;

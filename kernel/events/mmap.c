@@ -288,7 +288,14 @@ static void finish_mapping(struct vm_area_struct *vma, struct perf_event *event,
 }
 
 /* The buffer that the event has already, mapped once more; NULL if it has none. */
-static struct perf_buffer *map_again(struct perf_event *event, unsigned long nr_pages)
+/* Is it mapped by another process than the one that it counts? */
+static bool is_abroad(const struct perf_event *event, const struct vm_area_struct *vma)
+{
+	return event->hw.target && READ_ONCE(event->hw.target->mm) != vma->vm_mm;
+}
+
+static struct perf_buffer *map_again(struct perf_event *event, const struct vm_area_struct *vma,
+				     unsigned long nr_pages)
 {
 	struct perf_buffer *rb;
 
@@ -303,6 +310,8 @@ static struct perf_buffer *map_again(struct perf_event *event, unsigned long nr_
 	count_mapping(event, rb, false);
 	if (rb->page_event != event)
 		WRITE_ONCE(rb->page_event, NULL);
+	else if (is_abroad(event, vma))
+		WRITE_ONCE(rb->page_abroad, true);
 	return rb;
 }
 
@@ -325,6 +334,7 @@ static struct perf_buffer *map_new(struct perf_event *event, struct vm_area_stru
 	}
 	rb->charge = charge;
 	perf_event_init_userpage(event, rb);
+	rb->page_abroad = is_abroad(event, vma);
 	/* The reference from its allocation is this mapping's. */
 	rb->mmap_count = 1;
 	atomic_set(&event->mmap_count, 1);
@@ -341,11 +351,15 @@ static struct perf_buffer *map_data(struct perf_event *event, struct vm_area_str
 		return ERR_PTR(perf_refuse(-EINVAL,
 					   "mmap: %llu data pages are not a power of 2",
 					   nr_pages));
-	rb = map_again(event, nr_pages);
+	rb = map_again(event, vma, nr_pages);
 	if (!rb)
 		return map_new(event, vma, nr_pages);
-	if (!IS_ERR(rb) && !rb->page_event)
+	if (IS_ERR(rb))
+		return rb;
+	if (!rb->page_event)
 		perf_event_forget_userpage(rb);
+	else if (rb->page_abroad)
+		note_mapped(event, 0);
 	return rb;
 }
 

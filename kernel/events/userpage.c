@@ -16,7 +16,8 @@
  * then it is even and not what it was.
  *
  * The index is also 0 while the event is not in its schedule or its context on no CPU: then the
- * counter, if it still runs, counts for somebody else.
+ * counter, if it still runs, counts for somebody else. And it is 0 for good once another process has
+ * mapped the page: where that runs, the counter of that number is not its event's.
  */
 #include "buffer.h"
 #include "context.h"
@@ -27,8 +28,10 @@ void __weak arch_perf_update_userpage(struct perf_event *event,
 {
 }
 
-static u32 readable_counter(struct perf_event *event)
+static u32 readable_counter(struct perf_event *event, const struct perf_buffer *rb)
 {
+	if (READ_ONCE(rb->page_abroad))
+		return 0;
 	if (event->state != PERF_EVENT_STATE_ACTIVE || READ_ONCE(event->ctx->active_cpu) < 0 ||
 	    !event->pmu->event_idx)
 		return 0;
@@ -56,10 +59,11 @@ static u64 moment_of(struct perf_event_context *ctx, u64 time)
 	return READ_ONCE(ctx->active_cpu) < 0 ? perf_clock() : time - ctx->offset;
 }
 
-static void fill_page(struct perf_event *event, struct perf_event_mmap_page *page)
+static void fill_page(struct perf_event *event, struct perf_buffer *rb)
 {
+	struct perf_event_mmap_page *page = rb->ring.page;
 	u64 enabled, running, time = perf_ctx_time(event->ctx);
-	u32 index = readable_counter(event);
+	u32 index = readable_counter(event, rb);
 
 	perf_event_times(event, time, &enabled, &running);
 	page->index = index;
@@ -95,13 +99,13 @@ void perf_event_update_userpage(struct perf_event *event)
 
 	page = rb->ring.page;
 	if (in_nmi()) {
-		fill_offset(event, page, readable_counter(event));
+		fill_offset(event, page, readable_counter(event, rb));
 		WRITE_ONCE(page->lock, page->lock + 2);
 		return;
 	}
 	WRITE_ONCE(page->lock, page->lock + 1);
 	barrier();	/* the reader is on this CPU, or uses what it finds as an estimate */
-	fill_page(event, page);
+	fill_page(event, rb);
 	barrier();
 	WRITE_ONCE(page->lock, page->lock + 1);
 }

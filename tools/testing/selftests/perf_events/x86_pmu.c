@@ -350,6 +350,40 @@ static void allow_many_samples(void)
 	MUST(sysctl_set("perf_cpu_time_max_percent", 0));
 }
 
+/* Where the mapper runs, the counter of that number is not its event's. */
+static bool rdpmc_is_for_the_task(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct perf_event_mmap_page *page;
+	uint64_t count, told;
+	uint32_t indices = 0;
+	pid_t child;
+	int fd;
+
+	need_instructions();
+	need_cpus(2);
+	pin_to_cpu(0);
+	child = fork_child();
+	if (!child) {
+		MUST(pin_to_cpu(1));
+		for (;;)
+			run_loop(LOOPS);
+	}
+	attr.disabled = 0;
+	fd = MUST(perf_open(&attr, child, -1, -1, PERF_FLAG_FD_CLOEXEC));
+	page = map_event(fd);
+	for (int i = 0; i < 100; i++) {
+		usleep(1000);
+		indices |= *(volatile uint32_t *)&page->index;
+	}
+	end_child(child);
+	told = perf_count(fd);
+	read_self(page, &count);
+	close(fd);
+	return same("index", indices, 0) & same("count of the page", count, told) &
+	       between("count", told, LOOPS, UINT64_MAX / 2);
+}
+
 /* Each overflow starts the counter from another value; the program goes on as if there were none. */
 static bool rdpmc_follows_overflows(void)
 {
@@ -807,6 +841,7 @@ static const struct test tests[] = {
 	{ "its events count together", p4_events_count_together },
 	{ "what was granted is not asked of children", children_are_not_asked_again },
 	{ "rdpmc in user space counts exactly", rdpmc_counts_exactly },
+	{ "rdpmc: no index for another task", rdpmc_is_for_the_task },
 	{ "rdpmc follows overflows", rdpmc_follows_overflows },
 	{ "rdpmc follows a wrap", rdpmc_follows_a_wrap },
 	{ "rdpmc follows schedules", rdpmc_follows_schedules },
