@@ -452,7 +452,12 @@ void x86_event_start(struct perf_event *event, int flags)
 	event->hw.state = 0;
 	if (!is_loaded(cpu, event))
 		return;
-	if (flags & PERF_EF_RELOAD && event->hw.flags & X86_EVENT_SAMPLING) {
+	if (event->hw.flags & X86_EVENT_SAMPLING) {
+		/* Between its last interrupt and its stop its counter may have overflowed again. */
+		if (!(flags & PERF_EF_RELOAD)) {
+			catch_up(cpu, event, BIT_ULL(event->hw.idx));
+			return;
+		}
 		x86_event_program(cpu, event);
 		x86_event_moved(event);
 	}

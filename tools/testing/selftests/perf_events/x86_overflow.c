@@ -385,6 +385,32 @@ static bool samples_tell_their_period(void)
 	       between("samples with another period", wrong, 0, 3);
 }
 
+/*
+ * A period that is over before the overflow handler is: the counter has overflowed once more when the
+ * event is throttled, and nobody interrupts for that. Each tick lets it go on nevertheless.
+ */
+static bool throttled_events_go_on(void)
+{
+	struct source *s = &source[0];
+	uint64_t end;
+
+	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS))
+		skip_case("no instruction counter");
+	MUST(sysctl_set("perf_cpu_time_max_percent", 25));
+	MUST(sysctl_set("perf_event_max_sample_rate", 1000));
+	MUST(sysctl_set("perf_cpu_time_max_percent", 0));
+	source_open(s, hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "uk"), 300, -1);
+	enable_all();
+	for (end = now_ns() + 400000000; now_ns() < end; )
+		sampled_loop(100000);
+	disable_all();
+	source_drain(s);
+	allow_many_samples();
+	/* A hundred ticks, each with the end of one rest and the beginning of another. */
+	return between("THROTTLE and UNTHROTTLE", s->other, 50, 300) &
+	       between("samples", s->samples, 50, UINT64_MAX / 2);
+}
+
 /* ------------------------------------------------------------------ many interrupts */
 
 #define STORM_CPUS	4
@@ -498,6 +524,7 @@ static const struct test tests[] = {
 	{ "counting in turns with sampling", counting_leaves_sampling_alone },
 	{ "moves between CPUs keep periods", moves_keep_periods },
 	{ "samples tell their period", samples_tell_their_period },
+	{ "a short period, throttled, goes on with each tick", throttled_events_go_on },
 	{ "a million interrupts on four CPUs: none lost", storm_loses_nothing },
 };
 
