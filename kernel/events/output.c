@@ -82,17 +82,6 @@ static noinline void write_lost(struct perf_output_handle *handle, struct perf_s
 	data->stream_id = stream_id;
 }
 
-/*
- * Nothing fits: the reader is behind, or it sleeps and waits for more than there is room for.
- * Either way now is the time to tell it, once.
- */
-static noinline void refuse_full(struct perf_buffer *rb, struct perf_event *event,
-				 unsigned long lost)
-{
-	count_lost(rb, event, lost);
-	perf_buffer_notify(rb, event);
-}
-
 /* Without a claim, where others may be counting too. */
 static int lose_unclaimed(struct perf_buffer *rb, struct perf_event *event)
 {
@@ -119,6 +108,20 @@ static noinline int claim(struct perf_output_handle *handle, struct perf_buffer 
 static noinline void unclaim(struct perf_buffer *rb)
 {
 	atomic_set_release(&rb->owner, 0);	/* [claim] */
+}
+
+/*
+ * Nothing fits: the reader is behind, or it sleeps and waits for more than there is room for.
+ * Either way now is the time to tell it, once.
+ */
+static noinline int refuse_full(struct perf_output_handle *handle, struct perf_buffer *rb,
+				struct perf_event *event, unsigned long lost)
+{
+	count_lost(rb, event, lost);
+	if (handle->claimed)
+		unclaim(rb);
+	perf_buffer_notify(rb, event);
+	return -ENOSPC;
 }
 
 static noinline int refuse_paused(struct perf_buffer *rb, struct perf_event *event)
@@ -150,12 +153,8 @@ static __always_inline int begin_in(struct perf_output_handle *handle, struct pe
 			len += lost_record_size(event);
 	}
 
-	if (unlikely(!perf_ring_reserve(&rb->ring, len, &start))) {
-		refuse_full(rb, event, lost);
-		if (handle->claimed)
-			unclaim(rb);
-		return -ENOSPC;
-	}
+	if (unlikely(!perf_ring_reserve(&rb->ring, len, &start)))
+		return refuse_full(handle, rb, event, lost);
 
 	handle->rb = rb;
 	handle->event = event;
@@ -223,10 +222,12 @@ void perf_output_end(struct perf_output_handle *handle)
 {
 	struct perf_buffer *rb = handle->rb;
 
-	if (perf_ring_publish(&rb->ring, handle->wakeup))
-		perf_buffer_notify(rb, handle->event);
+	bool wake = perf_ring_publish(&rb->ring, handle->wakeup);
+
 	if (unlikely(handle->claimed))
 		unclaim(rb);
+	if (wake)
+		perf_buffer_notify(rb, handle->event);
 	preempt_enable_notrace();
 }
 

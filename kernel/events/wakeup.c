@@ -21,6 +21,7 @@
 #include <linux/sched/signal.h>
 
 #include "buffer.h"
+#include "context.h"
 
 static void queue_wakeup(struct perf_event *event)
 {
@@ -73,6 +74,9 @@ static void wake_readers(struct perf_buffer *rb)
  */
 void perf_buffer_notify(struct perf_buffer *rb, struct perf_event *event)
 {
+	/* The next record after the CPU's return tells of this one, too. */
+	if (unlikely(perf_cpu_is_dead()))
+		return;
 	/* Asked for once, it comes each time. */
 	if (unlikely(*perf_event_fasync(event))) {
 		if (!event->pending_kill)
