@@ -168,11 +168,15 @@ static void write_identity(struct perf_output_handle *handle, struct perf_event 
 		put_u64(handle, atomic64_read(&perf_event_writer(event)->lost_samples));
 }
 
-/* The event itself is up to date; others of its group may have to be asked. */
+/*
+ * The event itself is up to date; others of its group may have to be asked, if they are here: a task's
+ * event may be told of something while the task is on no CPU, or on another.
+ */
 static void write_member(struct perf_output_handle *handle, struct perf_event *event,
 			 struct perf_event *member, u64 format)
 {
-	if (member != event && !handle->skip_read && member->state == PERF_EVENT_STATE_ACTIVE)
+	if (member != event && !handle->skip_read && member->state == PERF_EVENT_STATE_ACTIVE &&
+	    READ_ONCE(member->ctx->active_cpu) == smp_processor_id())
 		member->pmu->read(member);
 
 	put_u64(handle, local64_read(&member->count));
