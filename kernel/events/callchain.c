@@ -188,13 +188,13 @@ void put_callchain_entry(int rctx)
 
 /*
  * A function whose return is probed returns to a trampoline; the chain is to show where it really
- * returns to. Only the task itself keeps the list of these in order: an interrupt may find it
- * half changed, and leaves the chain as it is.
+ * returns to. The task keeps the list of these in order, in the kernel: where an interrupt has come in
+ * there, the list may be half changed, and the chain is left as it is.
  */
-static void resolve_return_probes(struct perf_callchain_entry *entry, u64 from)
+static void resolve_return_probes(struct perf_callchain_entry *entry, u64 from, bool in_order)
 {
 #ifdef CONFIG_UPROBES
-	struct return_instance *ri = in_task() && current->utask ?
+	struct return_instance *ri = in_order && current->utask ?
 				     current->utask->return_instances : NULL;
 	unsigned long trampoline;
 
@@ -232,6 +232,7 @@ static void collect_kernel(struct perf_callchain_entry_ctx *ctx, struct pt_regs 
 
 static void collect_user(struct perf_callchain_entry_ctx *ctx, struct pt_regs *regs, bool add_mark)
 {
+	bool in_order = in_task() || user_mode(regs);
 	u64 from;
 
 	regs = user_regs(regs);
@@ -241,7 +242,7 @@ static void collect_user(struct perf_callchain_entry_ctx *ctx, struct pt_regs *r
 		perf_callchain_store_context(ctx, PERF_CONTEXT_USER);
 	from = ctx->entry->nr;
 	perf_callchain_user(ctx, regs);
-	resolve_return_probes(ctx->entry, from);
+	resolve_return_probes(ctx->entry, from, in_order);
 }
 
 static __always_inline struct perf_callchain_entry *
