@@ -124,6 +124,15 @@ void perf_event_disable(struct perf_event *event)
 }
 EXPORT_SYMBOL_GPL(perf_event_disable);
 
+/* Who enables it after this finds nothing pending. */
+static int disable_pending_here(struct perf_event *event, void *unused)
+{
+	if (event->state >= PERF_EVENT_STATE_INACTIVE)
+		perf_event_disable_locked(event);
+	WRITE_ONCE(event->pending_disable, 0);
+	return 0;
+}
+
 /**
  * perf_event_disable_local - the same for an event of this CPU or of the running task
  * @event: it
@@ -133,8 +142,10 @@ EXPORT_SYMBOL_GPL(perf_event_disable);
  */
 void perf_event_disable_local(struct perf_event *event)
 {
-	int cpu = perf_event_call_inatomic(event, disable_here, NULL);
+	int cpu;
 
+	WRITE_ONCE(event->pending_disable, 1);
+	cpu = perf_event_call_inatomic(event, disable_pending_here, NULL);
 	if (cpu >= 0)
 		irq_work_queue_on(&event->pending_disable_irq, cpu);
 }

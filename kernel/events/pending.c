@@ -35,12 +35,8 @@ static void late_disable(struct irq_work *work)
 {
 	struct perf_event *event = container_of(work, struct perf_event, pending_disable_irq);
 
-	if (!READ_ONCE(event->pending_disable))
-		return;
-	if (READ_ONCE(event->state) >= PERF_EVENT_STATE_INACTIVE)
+	if (READ_ONCE(event->pending_disable))
 		perf_event_disable_local(event);
-	if (READ_ONCE(event->state) < PERF_EVENT_STATE_INACTIVE)
-		WRITE_ONCE(event->pending_disable, 0);
 }
 
 /* An event that was closed meanwhile, or left behind by exec, has nothing to say any more. */

@@ -218,6 +218,9 @@ void perf_group_fail(struct perf_event *leader)
 	perf_group_stop(leader);
 	perf_group_unqueue(leader);
 	perf_event_set_state(leader, PERF_EVENT_STATE_ERROR);
+	/* Nobody waits for a child. */
+	if (leader->parent)
+		return;
 	leader->pending_wakeup = 1;
 	irq_work_queue(&leader->pending_irq);
 }
