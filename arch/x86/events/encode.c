@@ -236,13 +236,85 @@ static int set_extra(const struct x86_core *core, struct perf_event *event, u64 
 	if (value & ~x->valid)
 		return perf_refuse(-EINVAL, "config1: bits %#llx do not exist in the event's register",
 				   value & ~x->valid);
-	if (core->model->flags & X86_MODEL_HT_EXTRA && !event->parent && sched_smt_active())
-		return perf_refuse(-EOPNOTSUPP,
-				   "config: the event's register is shared by both threads of a core");
 	reg->reg = x->msr;
 	reg->idx = x->id;
 	reg->config = value;
 	return 0;
+}
+
+/*
+ * Registers that a core's threads or a module's cores have in common. No CPU can know what its neighbour
+ * counts, so all events that are open agree on what is in such a register. hw_lock.
+ */
+static struct {
+	u64		value;
+	unsigned int	users;
+} shared_extra[X86_EXTRA_MAX];
+
+static DEFINE_MUTEX(hw_lock);
+
+static bool extra_is_shared(const struct x86_core *core)
+{
+	if (core->model->flags & X86_MODEL_HT_EXTRA)
+		return cpu_smt_possible() || sched_smt_active();
+	return core->model->flags & X86_MODEL_MODULE_EXTRA;
+}
+
+static bool extra_holds(int id, u64 val)
+{
+	return id >= 0 && shared_extra[id].users && shared_extra[id].value == val;
+}
+
+static bool extra_is_free(int id)
+{
+	return id >= 0 && !shared_extra[id].users;
+}
+
+/* The register that holds @val, or can; negative if both of a pair hold something else. */
+static int pick_shared(int id, int other, u64 val)
+{
+	if (extra_holds(id, val))
+		return id;
+	if (extra_holds(other, val))
+		return other;
+	if (extra_is_free(id))
+		return id;
+	return extra_is_free(other) ? other : -EBUSY;
+}
+
+/**
+ * x86_extra_claim - have a say in what a shared register holds
+ * @core: the PMU
+ * @event: an event with an extra register, encoded; another one of a pair may become its own
+ *
+ * Context: may sleep
+ * Return: 0, -EBUSY if others are using it for something else
+ */
+int x86_extra_claim(const struct x86_core *core, struct perf_event *event)
+{
+	struct hw_perf_event_extra *reg = &event->hw.extra_reg;
+	int id;
+
+	guard(mutex)(&hw_lock);
+	id = pick_shared(reg->idx, x86_extra_other(core, reg->idx, reg->config), reg->config);
+	if (id < 0)
+		return perf_refuse(id, "config1: CPUs share the event's register, and it is in use");
+	shared_extra[id].value = reg->config;
+	shared_extra[id].users++;
+	reg->idx = id;
+	event->hw.config = x86_extra_select(core, event->hw.config, id);
+	event->hw.flags |= X86_EVENT_SHARED_EXTRA;
+	return 0;
+}
+
+/* Takes the claim back, if the event has one. */
+void x86_extra_release(struct perf_event *event)
+{
+	if (!(event->hw.flags & X86_EVENT_SHARED_EXTRA))
+		return;
+	guard(mutex)(&hw_lock);
+	shared_extra[event->hw.extra_reg.idx].users--;
+	event->hw.flags &= ~X86_EVENT_SHARED_EXTRA;
 }
 
 /* As with all that an inherited event's parent was granted, it is not asked again. */
@@ -337,7 +409,6 @@ int x86_check_period(struct perf_event *event, u64 period)
 
 atomic_t x86_irq_users;
 static unsigned int hw_users;
-static DEFINE_MUTEX(hw_lock);
 
 static void release_msrs(unsigned long counters)
 {
@@ -380,6 +451,7 @@ static void let_rest(void *unused)
 /* The last event stops what has been left running. */
 static void put_hw(struct perf_event *event)
 {
+	x86_extra_release(event);
 	guard(mutex)(&hw_lock);
 	if (--hw_users)
 		return;
@@ -435,6 +507,13 @@ int x86_event_init(struct perf_event *event)
 	ret = get_hw();
 	if (ret)
 		return ret;
+	if (event->hw.extra_reg.reg && extra_is_shared(core)) {
+		ret = x86_extra_claim(core, event);
+		if (ret) {
+			put_hw(event);
+			return ret;
+		}
+	}
 	event->destroy = put_hw;
 	if (is_sampling_event(event))
 		event->hw.flags |= X86_EVENT_SAMPLING;

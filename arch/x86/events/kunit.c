@@ -393,6 +393,53 @@ static void table_extra_values_move_where_they_fit(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, assign_offcore(test, core, x, only), -ENOSPC);
 }
 
+#ifdef CONFIG_CPU_SUP_INTEL
+static struct perf_event *offcore_event(struct kunit *test, const struct x86_core *core, u64 val)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	event->hw.config = core->model->extra->match | ARCH_PERFMON_EVENTSEL_USR;
+	event->hw.extra_reg.reg = core->model->extra->msr;
+	event->hw.extra_reg.idx = core->model->extra->id;
+	event->hw.extra_reg.config = val;
+	return event;
+}
+
+/* Two values at a time, by however many events; then there is room for a third. */
+static void shared_registers_hold_what_all_agree_on(struct kunit *test)
+{
+	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
+	struct perf_event *event[5];
+
+	KUNIT_ASSERT_NOT_NULL(test, core);
+	core->model = &westmere_model;
+	for (int i = 0; i < ARRAY_SIZE(event); i++)
+		event[i] = offcore_event(test, core, 0x100 + i % 3);
+
+	for (int i = 0; i < ARRAY_SIZE(event); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, x86_extra_claim(core, event[i]), i == 2 ? -EBUSY : 0, "%d", i);
+		if (i == 2)
+			continue;
+		KUNIT_EXPECT_EQ(test, event[i]->hw.extra_reg.idx, i % 3);
+		KUNIT_EXPECT_EQ(test, event[i]->hw.config,
+				(i % 3 ? 0x01bb : 0x01b7) | ARCH_PERFMON_EVENTSEL_USR);
+	}
+	x86_extra_release(event[1]);
+	KUNIT_EXPECT_EQ(test, x86_extra_claim(core, event[2]), -EBUSY);
+	x86_extra_release(event[4]);
+	KUNIT_EXPECT_EQ(test, x86_extra_claim(core, event[2]), 0);
+	KUNIT_EXPECT_EQ(test, event[2]->hw.extra_reg.idx, 1);
+	KUNIT_EXPECT_EQ(test, x86_extra_claim(core, event[1]), -EBUSY);
+
+	for (int i = 0; i < ARRAY_SIZE(event); i++)
+		x86_extra_release(event[i]);
+	KUNIT_EXPECT_EQ(test, x86_extra_claim(core, event[1]), 0);
+	KUNIT_EXPECT_EQ(test, event[1]->hw.extra_reg.idx, 1);
+	x86_extra_release(event[1]);
+}
+#endif
+
 /* in_tx_cp: on counter 2 or nowhere. AMD has part of the code there. */
 static void table_aborted_transactions_have_their_counter(struct kunit *test)
 {
@@ -1118,6 +1165,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE_PARAM(table_extra_values_move_where_they_fit, table_gen_params),
 	KUNIT_CASE_PARAM(table_aborted_transactions_have_their_counter, table_gen_params),
 #ifdef CONFIG_CPU_SUP_INTEL
+	KUNIT_CASE(shared_registers_hold_what_all_agree_on),
 	KUNIT_CASE(p4_events_reach_their_escrs),
 	KUNIT_CASE(p4_events_are_where_the_manual_says),
 	KUNIT_CASE(p4_threads_have_registers_of_their_own),

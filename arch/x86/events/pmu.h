@@ -46,6 +46,7 @@
 #define X86_EVENT_SAMPLING	BIT(0)	/* its interrupts are samples */
 #define X86_EVENT_MISSED	BIT(1)	/* an overflow came when it was being taken off */
 #define X86_EVENT_SHARED_NB	BIT(2)	/* holds a northbridge counter */
+#define X86_EVENT_SHARED_EXTRA	BIT(3)	/* has a claim to a register that CPUs share */
 
 /* ---------------------------------------------------------------- model tables */
 
@@ -146,6 +147,7 @@ struct x86_named_event {
 
 /* x86_model::flags */
 #define X86_MODEL_HT_EXTRA	BIT(0)	/* extra registers are shared by a core's threads */
+#define X86_MODEL_MODULE_EXTRA	BIT(1)	/* ... by a module's cores */
 #define X86_MODEL_TSX		BIT(2)	/* selections have in_tx and in_tx_cp */
 #define X86_MODEL_ANY_THREAD		BIT(3)	/* selections have the any-thread bit */
 #define X86_MODEL_UMASK2	BIT(4)	/* selections have eight more bits of umask */
@@ -405,6 +407,9 @@ void x86_event_read(struct perf_event *event);
 
 void x86_extra_load(struct x86_cpu *cpu, struct perf_event *event, bool alternate);
 u64  x86_extra_select(const struct x86_core *core, u64 config, unsigned int id);
+int  x86_extra_other(const struct x86_core *core, int id, u64 val);
+int  x86_extra_claim(const struct x86_core *core, struct perf_event *event);
+void x86_extra_release(struct perf_event *event);
 int  x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from);
 void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s);
 void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask);

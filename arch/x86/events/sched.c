@@ -54,6 +54,13 @@ static bool extra_takes(const struct x86_core *core, int id, u64 val)
 	return id >= 0 && !(val & ~extra_by_id(core, id)->valid);
 }
 
+/* The other one of a pair, if it takes @val; or negative. */
+int x86_extra_other(const struct x86_core *core, int id, u64 val)
+{
+	id = extra_alternate(core, id);
+	return extra_takes(core, id, val) ? id : -1;
+}
+
 /* Gives @event a register that holds its value or none yet. Answers slot bits, or negative. */
 static int extra_claim(const struct x86_core *core, struct extra_use *use,
 		       const struct perf_event *event)
@@ -62,9 +69,9 @@ static int extra_claim(const struct x86_core *core, struct extra_use *use,
 	int id = event->hw.extra_reg.idx, bits = 0;
 
 	if (!extra_fits(use, id, val)) {
-		id = extra_alternate(core, id);
+		id = x86_extra_other(core, id, val);
 		bits = X86_SLOT_ALTERNATE;
-		if (!extra_takes(core, id, val) || !extra_fits(use, id, val))
+		if (id < 0 || !extra_fits(use, id, val))
 			return -ENOSPC;
 	}
 	use->used |= BIT(id);
@@ -295,7 +302,8 @@ void x86_extra_load(struct x86_cpu *cpu, struct perf_event *event, bool alternat
 
 	reg->alloc = alternate;
 	event->hw.config = x86_extra_select(cpu->core, event->hw.config, id);
-	if (cpu->extra[id] != reg->config) {
+	/* One that is shared may have been another CPU's to write since. */
+	if (cpu->extra[id] != reg->config || event->hw.flags & X86_EVENT_SHARED_EXTRA) {
 		cpu->extra[id] = reg->config;
 		write_extra(x, reg->config);
 	}

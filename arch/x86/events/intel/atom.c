@@ -199,7 +199,7 @@ const struct x86_model silvermont_model = {
 	.manual	= "SDM 3B; event file SLM",
 	.cache	= silvermont_cache,
 	.extra	= silvermont_extra,
-	.flags	= X86_MODEL_ARCH_EVENTS,
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_MODULE_EXTRA,
 };
 
 const struct x86_model knl_model = {
@@ -207,7 +207,7 @@ const struct x86_model knl_model = {
 	.manual	= "SDM 3B; event file KNL",
 	.cache	= knl_cache,
 	.extra	= knl_extra,
-	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD,
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_MODULE_EXTRA,
 };
 
 const struct x86_model goldmont_model = {
