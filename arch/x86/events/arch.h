@@ -26,5 +26,6 @@ void x86_arch_setup(struct x86_core *core, const struct x86_arch_leaf *leaf,
 
 /* intel/detect.c */
 u64  intel_hybrid_counters(const struct x86_model *model, const struct x86_arch_leaf *leaf, bool guest);
+u64  intel_counters_beside_rtm(u64 counters, bool rtm);
 
 #endif

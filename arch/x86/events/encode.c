@@ -332,11 +332,25 @@ static int check_leak(const struct x86_core *core, const struct perf_event *even
 	return 0;
 }
 
+/* A transaction is one thread's. */
+static int check_transactions(const struct x86_core *core, const struct perf_event *event)
+{
+	u64 config = event->hw.config;
+
+	if (!(core->model->flags & X86_MODEL_TSX) || !(config & ARCH_PERFMON_EVENTSEL_ANY) ||
+	    !(config & (HSW_IN_TX | HSW_IN_TX_CHECKPOINTED)))
+		return 0;
+	return perf_refuse(-EOPNOTSUPP, "config: in_tx and in_tx_cp do not go with any");
+}
+
 static void set_levels(struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
 	u64 *config = &event->hw.config;
 
+	/* APM volume 2: both bits count everything, as none does. */
+	if (x86_hw.guest_bits && attr->exclude_host && attr->exclude_guest)
+		return;
 	if (!attr->exclude_user)
 		*config |= ARCH_PERFMON_EVENTSEL_USR;
 	if (!attr->exclude_kernel)
@@ -347,6 +361,12 @@ static void set_levels(struct perf_event *event)
 		*config |= AMD64_EVENTSEL_GUESTONLY;
 	if (attr->exclude_guest && !attr->exclude_host)
 		*config |= AMD64_EVENTSEL_HOSTONLY;
+}
+
+static bool users_alone(const struct perf_event *event)
+{
+	return (event->hw.config & (ARCH_PERFMON_EVENTSEL_USR | ARCH_PERFMON_EVENTSEL_OS)) ==
+	       ARCH_PERFMON_EVENTSEL_USR;
 }
 
 static int check_attr(const struct x86_core *core, struct perf_event *event)
@@ -379,14 +399,35 @@ static int encode(struct x86_core *core, struct perf_event *event)
 		return p4_encode(core, event, &extra) ?: set_extra(core, event, extra);
 	if (event->hw.config & ARCH_PERFMON_EVENTSEL_ANY && !event->parent && perf_allow_cpu())
 		return perf_refuse(-EACCES, "config: the other thread is counted, too, which needs CAP_PERFMON");
-	ret = check_leak(core, event) ?: set_extra(core, event, extra);
+	ret = check_transactions(core, event) ?: check_leak(core, event) ?:
+	      set_extra(core, event, extra);
 	if (ret)
 		return ret;
 	event->hw.counters = x86_rule_counters(core, event->hw.config);
 	if (!event->hw.counters)
 		return perf_refuse(-EINVAL, "config: no counter can count %#llx", event->hw.config);
 	set_levels(event);
+	if (core->model->flags & X86_MODEL_USER_LOW && users_alone(event))
+		event->hw.counters &= ~GENMASK_ULL(7, 4);
 	return 0;
+}
+
+/* Shorter than this, an event that aborts take back from is not sampled. */
+#define IN_TXCP_MIN_PERIOD	0x7fffffff
+
+/*
+ * An abort restores counter and status: an overflow in a transaction, which its interrupt aborts,
+ * leaves no cause behind and comes again, forever.
+ */
+static int check_checkpointed(const struct x86_model *model, const struct perf_event *event,
+			      u64 period)
+{
+	if (!(model->flags & X86_MODEL_TSX) || !(event->hw.config & HSW_IN_TX_CHECKPOINTED))
+		return 0;
+	if (!period || (!event->attr.freq && period >= IN_TXCP_MIN_PERIOD))
+		return 0;
+	return perf_refuse(-EOPNOTSUPP, "sample_period: in_tx_cp needs a fixed one of %llu at least",
+			   IN_TXCP_MIN_PERIOD);
 }
 
 /**
@@ -396,8 +437,12 @@ static int encode(struct x86_core *core, struct perf_event *event)
  */
 int x86_check_period(struct perf_event *event, u64 period)
 {
-	u32 least = x86_core_of(event->pmu)->model->min_period;
+	const struct x86_model *model = x86_core_of(event->pmu)->model;
+	u32 least = model->min_period;
+	int ret = check_checkpointed(model, event, period);
 
+	if (ret)
+		return ret;
 	if (event->attr.freq || !period || period >= least)
 		return 0;
 	if ((event->hw.config & X86_SELECT_CODE) != 0xc0)

@@ -10,24 +10,35 @@
 #include "pmu.h"
 
 /**
+ * x86_guest_capability - describe a PMU to KVM
+ * @core: the PMU
+ * @cap: the answer
+ *
+ * A guest's counters are numbered from 0 without a gap, so it can have those before the first that
+ * is missing here.
+ */
+void x86_guest_capability(const struct x86_core *core, struct x86_pmu_capability *cap)
+{
+	*cap = (struct x86_pmu_capability){
+		.version		= core->version,
+		.num_counters_gp	= x86_nr_in_row(core->counters & X86_GENERAL_MASK),
+		.num_counters_fixed	= x86_nr_in_row(core->counters >> INTEL_PMC_IDX_FIXED),
+		.bit_width_gp		= core->width,
+		.bit_width_fixed	= core->width,
+		.events_mask		= core->arch_missing,
+		.events_mask_len	= core->arch_len,
+	};
+}
+
+/**
  * perf_get_x86_pmu_capability - describe the PMU to KVM
  * @cap: the answer; all 0 where there is none, or two of different kinds
  */
 void perf_get_x86_pmu_capability(struct x86_pmu_capability *cap)
 {
-	const struct x86_core *core = &x86_cores[0];
-
 	*cap = (struct x86_pmu_capability){ };
-	if (x86_nr_cores != 1)
-		return;
-
-	cap->version = core->version;
-	cap->num_counters_gp = x86_nr_general(core);
-	cap->num_counters_fixed = x86_nr_fixed(core);
-	cap->bit_width_gp = core->width;
-	cap->bit_width_fixed = core->width;
-	cap->events_mask = core->arch_missing;
-	cap->events_mask_len = core->arch_len;
+	if (x86_nr_cores == 1)
+		x86_guest_capability(&x86_cores[0], cap);
 }
 EXPORT_SYMBOL_GPL(perf_get_x86_pmu_capability);
 

@@ -458,6 +458,37 @@ static void table_aborted_transactions_have_their_counter(struct kunit *test)
 
 /* -------------------------------------------------------- what manuals say of one part */
 
+/* A user's event on a part that this machine need not have. */
+static struct perf_event *event_of(struct kunit *test, const struct x86_model *model, u64 config)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_ASSERT_NOT_NULL(test, core);
+	if (!x86_nr_cores)
+		kunit_skip(test, "no PMU");
+	core->model = model;
+	core->counters = ARCH(8, 3);
+	core->select_mask = X86_RAW_EVENT_MASK | ARCH_PERFMON_EVENTSEL_ANY | HSW_IN_TX |
+			    HSW_IN_TX_CHECKPOINTED;
+	cpumask_copy(&core->cpus, cpu_possible_mask);
+	event->pmu = &core->pmu;
+	event->cpu = -1;
+	event->attr.type = PERF_TYPE_RAW;
+	event->attr.config = config;
+	return event;
+}
+
+static int try_init(struct perf_event *event)
+{
+	int ret = x86_event_init(event);
+
+	if (!ret)
+		event->destroy(event);
+	return ret;
+}
+
 #ifdef CONFIG_CPU_SUP_INTEL
 /* The Pentium 4's events by number, without a mask. */
 #define P4_EVENTS	(P4_EVENT_INSTR_COMPLETED + 1)
@@ -662,6 +693,15 @@ static void events_are_on_their_counters(struct kunit *test)
 		{ &goldencove_model, 0x02cd, BIT_ULL(0) }, { &lioncove_model, 0x01cd, GENERAL(8) },
 		{ &gracemont_model, 0x05d0, GENERAL(2) }, { &gracemont_model, 0x06d0, GENERAL(8) },
 		{ &crestmont_model, 0x05d0, GENERAL(2) }, { &skymont_model, 0x05d0, GENERAL(8) },
+		{ &sandybridge_model, 0x0279, GENERAL(4) }, { &sandybridge_model, 0x0179, GENERAL(8) },
+		{ &sandybridge_model, 0x81d0, GENERAL(4) }, { &sandybridge_model, 0x02d4, GENERAL(8) },
+		{ &ivybridge_model, 0x81d0, GENERAL(4) }, { &ivybridge_ep_model, 0x01d3, GENERAL(4) },
+		{ &haswell_model, 0x01d1, GENERAL(4) }, { &broadwell_model, 0x01d2, GENERAL(4) },
+		{ &sandybridge_model, 0x01b7, GENERAL(4) }, { &sandybridge_ep_model, 0x01bb, GENERAL(4) },
+		{ &ivybridge_model, 0x01b7, GENERAL(4) }, { &ivybridge_model, 0x01bb, GENERAL(4) },
+		{ &haswell_model, 0x01b7, GENERAL(4) }, { &haswell_model, 0x01bb, GENERAL(4) },
+		{ &broadwell_model, 0x01b7, GENERAL(4) }, { &broadwell_model, 0x01bb, GENERAL(4) },
+		{ &skylake_model, 0x01b7, GENERAL(4) }, { &skylake_model, 0x01bb, GENERAL(4) },
 	};
 	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
 	unsigned int i;
@@ -774,6 +814,113 @@ static void broadwell_misses_go_to_its_memory(struct kunit *test)
 	}
 }
 
+static u64 counters_of_levels(struct kunit *test, const struct x86_model *model, u64 config,
+			      bool user, bool kernel)
+{
+	struct perf_event *event = event_of(test, model, config);
+
+	event->attr.exclude_user = !user;
+	event->attr.exclude_kernel = !kernel;
+	KUNIT_EXPECT_EQ(test, try_init(event), 0);
+	return event->hw.counters;
+}
+
+/* Erratum: counters 4 to 7 do not count with USR set and OS clear. */
+static void broadwell_counts_users_on_the_low_counters(struct kunit *test)
+{
+	const struct x86_model *model = &broadwell_model;
+
+	KUNIT_EXPECT_EQ(test, counters_of_levels(test, model, 0x00c4, true, true), GENERAL(8));
+	KUNIT_EXPECT_EQ(test, counters_of_levels(test, model, 0x00c4, false, true), GENERAL(8));
+	KUNIT_EXPECT_EQ(test, counters_of_levels(test, model, 0x00c4, false, false), GENERAL(8));
+	KUNIT_EXPECT_EQ(test, counters_of_levels(test, model, 0x00c4, true, false), GENERAL(4));
+	KUNIT_EXPECT_EQ(test, counters_of_levels(test, model, 0x00c0, true, false), ARCH(4, 1));
+	KUNIT_EXPECT_EQ(test, counters_of_levels(test, model, 0x02a3, true, false), GENERAL(4));
+	model = &haswell_model;
+	KUNIT_EXPECT_EQ(test, counters_of_levels(test, model, 0x00c4, true, false), GENERAL(8));
+}
+
+/* An abort takes the overflow back, and the interrupt that is under way finds no cause. */
+static void aborted_transactions_are_not_sampled(struct kunit *test)
+{
+	struct perf_event *txcp = event_of(test, &haswell_model, 0x00c4 | HSW_IN_TX_CHECKPOINTED);
+	struct perf_event *tx = event_of(test, &haswell_model, 0x00c4 | HSW_IN_TX);
+
+	KUNIT_EXPECT_EQ(test, try_init(txcp), 0);
+	txcp->attr.sample_period = 0x7ffffffe;
+	KUNIT_EXPECT_EQ(test, try_init(txcp), -EOPNOTSUPP);
+	txcp->attr.sample_period = 0x7fffffff;
+	KUNIT_EXPECT_EQ(test, try_init(txcp), 0);
+	KUNIT_EXPECT_EQ(test, x86_check_period(txcp, 0x7fffffff), 0);
+	KUNIT_EXPECT_EQ(test, x86_check_period(txcp, 100000), -EOPNOTSUPP);
+	txcp->attr.freq = 1;
+	KUNIT_EXPECT_EQ(test, try_init(txcp), -EOPNOTSUPP);
+	txcp->attr.sample_freq = 1000;
+	KUNIT_EXPECT_EQ(test, try_init(txcp), -EOPNOTSUPP);
+
+	tx->attr.sample_period = 100000;
+	KUNIT_EXPECT_EQ(test, try_init(tx), 0);
+	tx->attr.freq = 1;
+	KUNIT_EXPECT_EQ(test, try_init(tx), 0);
+}
+
+static void transactions_are_of_one_thread(struct kunit *test)
+{
+	static const u64 tx[] = { HSW_IN_TX, HSW_IN_TX_CHECKPOINTED };
+	u64 any = 0x00c4 | ARCH_PERFMON_EVENTSEL_ANY;
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, try_init(event_of(test, &haswell_model, any)), 0);
+	for (i = 0; i < ARRAY_SIZE(tx); i++) {
+		KUNIT_EXPECT_EQ(test, try_init(event_of(test, &haswell_model, any | tx[i])),
+				-EOPNOTSUPP);
+		KUNIT_EXPECT_EQ(test, try_init(event_of(test, &haswell_model, 0x00c4 | tx[i])), 0);
+	}
+}
+
+/* White paper 604224: counter 3 is the microcode's; guests' counters are numbered without a gap. */
+static void microcode_takes_counter_3_for_transactions(struct kunit *test)
+{
+	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
+	struct x86_pmu_capability cap;
+
+	KUNIT_ASSERT_NOT_NULL(test, core);
+	KUNIT_EXPECT_EQ(test, intel_counters_beside_rtm(ARCH(4, 3), false), ARCH(4, 3));
+	KUNIT_EXPECT_EQ(test, intel_counters_beside_rtm(ARCH(4, 3), true), ARCH(3, 3));
+
+	core->model = &skylake_model;
+	core->counters = ARCH(8, 3);
+	x86_guest_capability(core, &cap);
+	KUNIT_EXPECT_EQ(test, cap.num_counters_gp, 8);
+	KUNIT_EXPECT_EQ(test, cap.num_counters_fixed, 3);
+	core->counters = ARCH(8, 3) & ~(BIT_ULL(3) | X86_FIXED(1));
+	KUNIT_EXPECT_EQ(test, intel_counters_beside_rtm(ARCH(8, 3), true),
+			core->counters | X86_FIXED(1));
+	x86_guest_capability(core, &cap);
+	KUNIT_EXPECT_EQ(test, cap.num_counters_gp, 3);
+	KUNIT_EXPECT_EQ(test, cap.num_counters_fixed, 1);
+	KUNIT_EXPECT_EQ(test, x86_rule_counters(core, 0x81d0), GENERAL(3));
+	KUNIT_EXPECT_EQ(test, x86_rule_counters(core, 0x00c4), GENERAL(8) & ~BIT_ULL(3));
+}
+
+/* Erratum AAJ80: CPUID denies the architectural event; event file NHM-EP: BR_MISP_EXEC.ANY */
+static void nehalem_counts_mispredictions_it_executes(struct kunit *test)
+{
+	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, core);
+	core->counters = ARCH(4, 3);
+	core->arch_len = 7;
+	core->model = &nehalem_model;
+	KUNIT_EXPECT_EQ(test, x86_generic_select(core, PERF_COUNT_HW_BRANCH_MISSES), 0x7f89ULL);
+	core->arch_missing = BIT(6);
+	KUNIT_EXPECT_EQ(test, x86_generic_select(core, PERF_COUNT_HW_BRANCH_MISSES), 0x7f89ULL);
+	core->model = &westmere_model;
+	KUNIT_EXPECT_EQ(test, x86_generic_select(core, PERF_COUNT_HW_BRANCH_MISSES), 0ULL);
+	core->arch_missing = 0;
+	KUNIT_EXPECT_EQ(test, x86_generic_select(core, PERF_COUNT_HW_BRANCH_MISSES), 0x00c5ULL);
+}
+
 /* OCR.DEMAND_DATA_RD and DEMAND_RFO, ANY_RESPONSE and L3_MISS, of the event files. */
 static void last_level_values_are_the_event_files(struct kunit *test)
 {
@@ -867,6 +1014,24 @@ static void northbridge_events_are_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, x86_rule_counters(core, codes[0]), GENERAL(4));
 }
 
+/* Neither in hosts nor in guests. Without bits for these counters are switched at VM entry. */
+static void nowhere_counts_nothing(struct kunit *test)
+{
+	struct perf_event *event = event_of(test, &amd_model_fam17h, 0x00c0);
+	u64 levels = ARCH_PERFMON_EVENTSEL_USR | ARCH_PERFMON_EVENTSEL_OS;
+
+	if (!x86_hw.guest_bits && !x86_hw.global_ctrl)
+		kunit_skip(test, "this PMU cannot tell guests apart");
+	event->attr.exclude_host = 1;
+	KUNIT_EXPECT_EQ(test, try_init(event), 0);
+	KUNIT_EXPECT_EQ(test, event->hw.config & levels, levels);
+	event->attr.exclude_guest = 1;
+	KUNIT_EXPECT_EQ(test, try_init(event), 0);
+	KUNIT_EXPECT_EQ(test, event->hw.config & levels, x86_hw.guest_bits ? 0 : levels);
+	KUNIT_EXPECT_EQ(test, event->hw.config & AMD64_EVENTSEL_HOSTONLY, 0ULL);
+	KUNIT_EXPECT_EQ(test, event->hw.config & AMD64_EVENTSEL_GUESTONLY, 0ULL);
+}
+
 static void zen_cannot_add_up_flops(struct kunit *test)
 {
 	const struct x86_model *const models[] = {
@@ -916,11 +1081,12 @@ static noinline void sleep_work(void)
 /* As if the machine had been off. */
 static void lose_registers(const struct x86_core *core)
 {
+	unsigned long general = core->counters & X86_GENERAL_MASK;
 	unsigned int i;
 
 	if (x86_hw.global_ctrl)
 		wrmsrl(x86_hw.global_ctrl, 0);
-	for (i = 0; i < x86_nr_general(core); i++) {
+	for_each_set_bit(i, &general, INTEL_PMC_MAX_GENERIC) {
 		wrmsrl(x86_hw.select + i * x86_hw.step, 0);
 		wrmsrl(x86_hw.counter_write + i * x86_hw.step, 0);
 	}
@@ -1178,11 +1344,17 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE(core_unlike_the_first_has_no_pmu),
 	KUNIT_CASE(remote_memory_is_the_servers),
 	KUNIT_CASE(broadwell_misses_go_to_its_memory),
+	KUNIT_CASE(broadwell_counts_users_on_the_low_counters),
+	KUNIT_CASE(aborted_transactions_are_not_sampled),
+	KUNIT_CASE(transactions_are_of_one_thread),
+	KUNIT_CASE(microcode_takes_counter_3_for_transactions),
+	KUNIT_CASE(nehalem_counts_mispredictions_it_executes),
 #endif
 #ifdef CONFIG_CPU_SUP_AMD
 	KUNIT_CASE(zen_2_stalls_in_front_alone),
 	KUNIT_CASE(zen_4_counts_reference_cycles),
 	KUNIT_CASE(northbridge_events_are_refused),
+	KUNIT_CASE(nowhere_counts_nothing),
 	KUNIT_CASE(zen_cannot_add_up_flops),
 #endif
 	{ }

@@ -156,6 +156,7 @@ struct x86_named_event {
 #define X86_MODEL_LDLAT		BIT(7)	/* format has ldlat */
 #define X86_MODEL_ARCH_EVENTS	BIT(8)	/* generic events missing here are the architectural ones */
 #define X86_MODEL_NETBURST	BIT(9)	/* selections are pairs of registers, see intel/p4.c */
+#define X86_MODEL_USER_LOW	BIT(10)	/* erratum: counters 4 to 7 do not count users alone */
 
 /**
  * struct x86_model - what a line of processors can count
@@ -293,6 +294,12 @@ static inline unsigned int x86_nr_fixed(const struct x86_core *core)
 	return hweight64(core->counters & X86_FIXED_MASK);
 }
 
+/* Those before the first one that is missing; 63 at most. */
+static inline unsigned int x86_nr_in_row(u64 counters)
+{
+	return __ffs64(~counters);
+}
+
 /**
  * struct x86_cpu - one CPU's counters and control registers
  * @core: its PMU
@@ -428,6 +435,10 @@ u64  x86_generic_select(const struct x86_core *core, unsigned int id);
 u64  x86_rule_counters(const struct x86_core *core, u64 config);
 u64  x86_cache_select(const struct x86_model *model, u32 which, u64 *extra);
 extern atomic_t x86_irq_users;
+
+/* ------------------------------------------------------------------- guest.c */
+
+void x86_guest_capability(const struct x86_core *core, struct x86_pmu_capability *cap);
 
 /* ------------------------------------------------------------------- sysfs.c */
 

@@ -52,8 +52,7 @@ static const struct x86_model * __init pick_fam19h(void)
 {
 	switch (boot_cpu_data.x86_model) {
 	case 0x00 ... 0x0f:
-	case 0x20 ... 0x2f:
-	case 0x40 ... 0x5f:
+	case 0x20 ... 0x5f:
 		return &amd_model_fam19h;
 	default:
 		return &amd_model_zen4;

@@ -240,6 +240,19 @@ static int __init early_setup(struct x86_core *core)
 }
 
 /**
+ * intel_counters_beside_rtm - the counters that microcode leaves alone
+ * @counters: the counters there are
+ * @rtm: transactions work, by the microcode that has TSX_FORCE_ABORT to make them fail
+ *
+ * White paper 604224, "Performance Monitoring Impact of Intel Transactional Synchronization
+ * Extension Memory Ordering Issue": from Skylake to Coffee Lake it then uses counter 3.
+ */
+u64 intel_counters_beside_rtm(u64 counters, bool rtm)
+{
+	return rtm ? counters & ~BIT_ULL(3) : counters;
+}
+
+/**
  * intel_pmu_detect - fill x86_hw and x86_cores
  *
  * Return: 0, -ENODEV.
@@ -249,6 +262,7 @@ int __init intel_pmu_detect(void)
 	const struct x86_cpu_id *id = x86_match_cpu(hybrids);
 	const struct hybrid_models *hybrid = pick_hybrid(id);
 	struct x86_arch_leaf leaf;
+	bool rtm;
 
 	if (!boot_cpu_has(X86_FEATURE_ARCH_PERFMON))
 		return early_setup(&x86_cores[0]);
@@ -265,6 +279,8 @@ int __init intel_pmu_detect(void)
 	x86_arch_setup(&x86_cores[0], &leaf,
 		       id ? ((const struct hybrid_models *)id->driver_data)->big
 			  : pick_model(leaf.eax.split.version_id));
+	rtm = boot_cpu_has(X86_FEATURE_TSX_FORCE_ABORT) && boot_cpu_has(X86_FEATURE_RTM);
+	x86_cores[0].counters = intel_counters_beside_rtm(x86_cores[0].counters, rtm);
 	x86_nr_cores = 1;
 	return 0;
 }

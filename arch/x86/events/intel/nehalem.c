@@ -3,14 +3,27 @@
  * Nehalem and Westmere, clients, servers and their EX variants.
  *
  * Manual: SDM 3B, "Off-core Response Performance Monitoring in the Processor Core"; event files
- * NHM-EP, NHM-EX, WSM-EP.
+ * NHM-EP, NHM-EX, WSM-EP. Erratum AAJ80.
  */
 #include "models.h"
 
+#define STALLS_COMMON								\
+	0x010e | SEL_INV | SEL_CMASK(1),	/* UOPS_ISSUED.ANY: cycles with none */	\
+	0x3fb1 | SEL_INV | SEL_CMASK(1)		/* UOPS_EXECUTED.CORE_ACTIVE_CYCLES: none */
+
+/*
+ * Erratum AAJ80: BR_MISP_RETIRED counts too many and CPUID denies the architectural event;
+ * BR_MISP_EXEC.ANY is what there is.
+ */
 static const u64 nehalem_generic[] = {
+	0, 0, 0, 0, 0, 0x7f89, 0,
+	STALLS_COMMON,
+	0
+};
+
+static const u64 westmere_generic[] = {
 	0, 0, 0, 0, 0, 0, 0,
-	0x010e | SEL_INV | SEL_CMASK(1),	/* UOPS_ISSUED.ANY: cycles with none */
-	0x3fb1 | SEL_INV | SEL_CMASK(1),	/* UOPS_EXECUTED.CORE_ACTIVE_CYCLES: none */
+	STALLS_COMMON,
 	0
 };
 
@@ -102,7 +115,7 @@ static const struct x86_extra westmere_extra[] = {
 
 const struct x86_model nehalem_model = {
 	.name		= "nehalem",
-	.manual		= "SDM 3B; event file NHM-EP",
+	.manual		= "SDM 3B; event file NHM-EP; erratum AAJ80",
 	.generic	= nehalem_generic,
 	.cache		= nehalem_cache,
 	.rules		= nehalem_rules,
@@ -114,7 +127,7 @@ const struct x86_model nehalem_model = {
 const struct x86_model westmere_model = {
 	.name		= "westmere",
 	.manual		= "SDM 3B; event file WSM-EP",
-	.generic	= nehalem_generic,
+	.generic	= westmere_generic,
 	.cache		= westmere_cache,
 	.rules		= westmere_rules,
 	.extra		= westmere_extra,

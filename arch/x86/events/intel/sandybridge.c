@@ -120,13 +120,21 @@ static const struct x86_cache_event broadwell_cache[] = {
 	{ }
 };
 
+/* CounterHTOff of the event files: where a core's only thread has 8 counters, these have 4. */
+#define RULES_COMMON							\
+	RULE_CODE(0xb7, FIRST(4)),	/* OFFCORE_RESPONSE, both */	\
+	RULE_CODE(0xbb, FIRST(4)),					\
+	RULE_CODES(0xd0, 2, FIRST(4))	/* MEM_UOPS_RETIRED and the three after it */
+
 static const struct x86_rule sandybridge_rules[] = {
 	RULE_UMASK(0x01c0, BIT(1)),	/* INST_RETIRED.PREC_DIST */
 	RULE_CODE(0x48, BIT(2)),	/* L1D_PEND_MISS */
+	RULE_UMASK(0x0279, FIRST(4)),	/* IDQ.EMPTY */
 	RULE_UMASK(0x02a3, BIT(2)),	/* CYCLE_ACTIVITY.CYCLES_L1D_PENDING */
 	RULE_UMASK(0x06a3, BIT(2)),	/* CYCLE_ACTIVITY.STALLS_L1D_PENDING */
 	RULE_CODE(0xa3, FIRST(4)),	/* CYCLE_ACTIVITY */
 	RULE_CODE(0xcd, BIT(3)),	/* MEM_TRANS_RETIRED */
+	RULES_COMMON,
 	{ }
 };
 
@@ -139,6 +147,7 @@ static const struct x86_rule ivybridge_rules[] = {
 	RULE_UMASK(0x0ca3, BIT(2)),	/* CYCLE_ACTIVITY.STALLS_L1D_PENDING */
 	RULE_CODE(0xa3, FIRST(4)),
 	RULE_CODE(0xcd, BIT(3)),
+	RULES_COMMON,
 	{ }
 };
 
@@ -149,6 +158,7 @@ static const struct x86_rule haswell_rules[] = {
 	RULE_UMASK(0x0ca3, BIT(2)),
 	RULE_UMASK(0x04a3, FIRST(4)),	/* CYCLE_ACTIVITY.CYCLES_NO_EXECUTE */
 	RULE_CODE(0xcd, BIT(3)),
+	RULES_COMMON,
 	{ }
 };
 
@@ -158,6 +168,7 @@ static const struct x86_rule broadwell_rules[] = {
 	RULE_UMASK(0x08a3, BIT(2)),
 	RULE_UMASK(0x0ca3, BIT(2)),
 	RULE_CODE(0xcd, BIT(3)),
+	RULES_COMMON,
 	{ }
 };
 
@@ -234,5 +245,5 @@ const struct x86_model broadwell_model = {
 	.extra		= server_extra,
 	.min_period	= 128,
 	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_TSX |
-			  X86_MODEL_LDLAT,
+			  X86_MODEL_LDLAT | X86_MODEL_USER_LOW,
 };

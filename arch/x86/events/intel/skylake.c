@@ -44,6 +44,8 @@ static const struct x86_cache_event skylake_cache[] = {
 static const struct x86_rule skylake_rules[] = {
 	RULE_UMASK(0x01c0, BIT(1)),	/* INST_RETIRED.PREC_DIST */
 	RULE_CODE(0xa3, FIRST(4)),	/* CYCLE_ACTIVITY */
+	RULE_CODE(0xb7, FIRST(4)),	/* OFFCORE_RESPONSE, both */
+	RULE_CODE(0xbb, FIRST(4)),
 	RULE_CODES(0xd0, 2, FIRST(4)),	/* MEM_INST_RETIRED .. MEM_LOAD_L3_MISS_RETIRED */
 	RULE_CODE(0xcd, FIRST(4)),	/* MEM_TRANS_RETIRED */
 	RULE_CODE(0xc6, FIRST(4)),	/* FRONTEND_RETIRED */
