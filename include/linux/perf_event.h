@@ -366,6 +366,8 @@ struct perf_sched_slot {
 /**
  * struct perf_schedule - events of one PMU that run on a CPU at the same time
  * @nr: slots in use
+ * @user: the task it is for has events that user space may read from the counter, though perhaps
+ *	none of them is here now
  * @task_mask: slots whose event belongs to a task's context (the others are the CPU's)
  * @slot: events by falling priority, with their counters
  *
@@ -374,6 +376,7 @@ struct perf_sched_slot {
  */
 struct perf_schedule {
 	unsigned int		nr;
+	bool			user;
 	u64			task_mask;
 	struct perf_sched_slot	slot[PERF_SCHED_SLOTS];
 };
@@ -438,9 +441,11 @@ struct perf_schedule {
  * @sched_load: make the counters of this CPU run @s and nothing else. Events that are already
  *	running on their counter go on; others that still run are brought up to date and stopped.
  *	Sets hw_perf_event::idx. A control register that already holds its value is not written.
+ *	What lets user space read counters is on if perf_schedule::user is, and stays on while the
+ *	task is here: it may be between looking up the index and reading the counter.
  * @sched_save: bring the events in the slots of @mask up to date and take them off the CPU. What
  *	cannot interrupt may be left running for nobody: its next sched_load takes the difference
- *	from there.
+ *	from there. The task leaves, with user space's access; @mask is 0 if it has nothing else.
  */
 struct pmu {
 	struct list_head			entry;

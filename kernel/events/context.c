@@ -293,6 +293,7 @@ struct perf_event_pmu_context *perf_epc_alloc(struct perf_event_context *ctx, st
 			return NULL;
 		}
 		epc->sched->nr = 0;
+		epc->sched->user = false;
 		epc->sched->task_mask = 0;
 	}
 	return epc;

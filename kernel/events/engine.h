@@ -95,6 +95,7 @@ static __always_inline void perf_group_stop(struct perf_event *leader)
 /* schedule.c: counter PMUs */
 void perf_sched_changed(struct perf_event_pmu_context *epc);
 void perf_sched_forget(struct perf_event *event);
+void perf_sched_forget_user(struct perf_event_pmu_context *epc);
 void perf_sched_load(struct perf_event_pmu_context *epc);	/* task's switch-in */
 void perf_sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu);
 void perf_sched_reload(struct pmu *pmu);			/* whoever runs here now */

@@ -43,6 +43,8 @@ static void epc_put(struct perf_event_pmu_context *epc)
 	if (--epc->nr_events)
 		return;
 	list_del_init(&epc->counter_entry);
+	if (perf_pmu_has_counters(epc->pmu))
+		perf_sched_forget_user(epc);
 	epc_drop_unused(epc);
 }
 
@@ -295,6 +297,15 @@ static enum perf_event_state final_state(unsigned int flags, enum perf_event_sta
 	return min(state, PERF_EVENT_STATE_OFF);
 }
 
+/* The last event that user space may read leaves. Its PMU's schedule stands if it was disabled. */
+static void forget_user(struct perf_event_context *ctx)
+{
+	struct perf_event_pmu_context *epc;
+
+	list_for_each_entry(epc, &ctx->counter_list, counter_entry)
+		perf_sched_forget_user(epc);
+}
+
 /**
  * perf_detach_locked - take an event out of its context
  * @ctx: the context, locked where it may be changed
@@ -310,10 +321,13 @@ void perf_detach_locked(struct perf_event_context *ctx, struct perf_event *event
 	if (!(event->attach_state & PERF_ATTACH_CONTEXT))
 		return;
 
+	/* Schedules that are compiled from here on are for those that stay. */
+	count_kinds(ctx, event, -1);
 	group_detach(event);
 	perf_sched_forget(event);
+	if (event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT && !ctx->nr_user)
+		forget_user(ctx);
 	perf_event_set_state(event, final_state(flags, event->state));
-	count_kinds(ctx, event, -1);
 	if (!list_empty(&event->sb_list))
 		list_del_rcu(&event->sb_list);
 	list_del_init(&event->event_entry);

@@ -292,12 +292,14 @@ static void compile(struct compile *c, struct perf_cpu_pmu_context *cpc,
 {
 	c->s = this_cpu_ptr(&scratch_schedule);
 	c->s->nr = 0;
+	c->s->user = false;
 	c->s->task_mask = 0;
 	c->cpu = smp_processor_id();
 
 	cpc->serves = perf_pmu_serves_cpu(c->pmu, c->cpu);
 	if (!cpc->serves)
 		return;
+	c->s->user = epc && epc->ctx->nr_user;
 	if (!cpc->nr_side) {
 		if (epc) {
 			place_pinned(c, epc);
@@ -581,6 +583,23 @@ void perf_sched_forget(struct perf_event *event)
 	}
 }
 
+/**
+ * perf_sched_forget_user - user space may not read a PMU's counters any more
+ * @epc: the PMU context; it has lost its last event, or its context the last that could be read
+ *
+ * Context: ctx->lock, where the context may be changed
+ */
+void perf_sched_forget_user(struct perf_event_pmu_context *epc)
+{
+	lockdep_assert_held(&epc->ctx->lock);
+	if (!epc->sched->user)
+		return;
+	epc->sched->user = false;
+	perf_sched_changed(epc);
+	if (epc->ctx->active_cpu >= 0)
+		perf_sched_reload(epc->pmu);
+}
+
 static void arm_rotation(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
 {
 	if (epc->overcommitted)
@@ -661,7 +680,7 @@ void perf_sched_load(struct perf_event_pmu_context *epc)
 	bool over = unlikely(epc->overcommitted) && perf_sched_turn_over(cpc, epc);
 
 	if (likely(!over && task_valid(cpc, epc) && !epc->displaces && !cpc->displaced)) {
-		if (epc->sched->nr)
+		if (epc->sched->nr || epc->sched->user)
 			epc->pmu->sched_load(epc->pmu, epc->sched);
 		if (unlikely(epc->overcommitted))
 			arm_rotation(cpc, epc);

@@ -123,7 +123,7 @@ static void save_counters(struct perf_event_pmu_context *epc)
 {
 	struct perf_cpu_pmu_context *cpc = perf_this_cpc(epc->pmu);
 
-	if (epc->sched->task_mask)
+	if (epc->sched->task_mask || epc->sched->user)
 		epc->pmu->sched_save(epc->pmu, epc->sched, epc->sched->task_mask);
 	if (unlikely(cpc->displaced))
 		perf_sched_load_base(cpc, epc->pmu);

@@ -90,7 +90,8 @@
  * @on: PMCR_EL0.E
  * @halted: the core has disabled the PMU
  * @wide: event counters have 64 bits (PMCR_EL0.LP)
- * @user: EL0 may read counters
+ * @reader: the task that is here has events that EL0 may read
+ * @user: EL0 may read counters: there is a reader, and the sysctl is on
  * @event: event on each counter; of a chained pair, on the upper one
  * @type: PMEVTYPER<n>_EL0, PMCCFILTR_EL0, PMICFILTR_EL0, with PMUV3_KVM
  */
@@ -107,6 +108,7 @@ struct pmuv3_cpu {
 	bool			on;
 	bool			halted;
 	bool			wide;
+	bool			reader;
 	bool			user;
 	struct perf_event	*event[ARMPMU_MAX_HWEVENTS];
 	u64			type[ARMPMU_MAX_HWEVENTS];
@@ -186,7 +188,8 @@ int pmuv3_place(u64 there, struct perf_sched_slot *slot, unsigned int nr, unsign
 		const struct pmuv3_cpu *hint);
 
 /* pmuv3_user.c */
-void pmuv3_user_access(struct pmuv3_cpu *c, bool allow, u64 in_use);
+void pmuv3_user_access(struct pmuv3_cpu *c, bool reader);
+void pmuv3_user_pages(const struct pmuv3_cpu *c);
 int  pmuv3_event_idx(struct perf_event *event);
 void pmuv3_user_init(void);
 

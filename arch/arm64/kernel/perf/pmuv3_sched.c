@@ -39,7 +39,8 @@ struct pmuv3_batch {
  * @used: counters concerned
  * @on: those to be enabled
  * @off: those to be stopped, for now: KVM will enable them, or they are throttled
- * @arm: those that sample: to be set, while stopped
+ * @arm: those that sample: to be set
+ * @stop: those of events that sample, both of a pair: to be stopped meanwhile
  * @retype: those whose type register has to change
  * @interrupts: those that are to interrupt
  */
@@ -48,6 +49,7 @@ struct pmuv3_plan {
 	u64	on;
 	u64	off;
 	u64	arm;
+	u64	stop;
 	u64	retype;
 	u64	interrupts;
 };
@@ -275,6 +277,7 @@ static void plan_special(struct pmuv3_plan *p, struct perf_event *event, unsigne
 		p->on |= counters;
 	if (hw->flags & PMUV3_EVT_SAMPLES) {
 		p->arm |= BIT_ULL(idx);
+		p->stop |= counters;
 		p->interrupts |= BIT_ULL(idx);
 	} else if (pmuv3_needs_window(hw, idx)) {
 		p->interrupts |= BIT_ULL(idx);
@@ -320,16 +323,17 @@ static bool plan_is_fulfilled(const struct pmuv3_cpu *c, const struct pmuv3_plan
 }
 
 /*
- * A counter that has to be set is stopped first. An overflow flag that it still has, from whoever
- * had the counter before, would be taken for the new event's; it goes before the interrupt is
- * enabled.
+ * A counter that has to be set is stopped first, of a pair also the lower one, which may be running
+ * for nobody: it could wrap before the upper one counts. An overflow flag that it still has, from
+ * whoever had the counter before, would be taken for the new event's; it goes before the interrupt
+ * is enabled.
  */
 static noinline void carry_out(struct pmuv3_cpu *c, const struct pmuv3_plan *p,
 			       const struct pmuv3_batch *b)
 {
 	unsigned int i;
 
-	stop_counters(c, p->off | p->arm);
+	stop_counters(c, p->off | p->stop);
 	c->zero &= ~p->used;
 	for (i = 0; i < b->nr; i++) {
 		struct perf_event *event = b->event[i];
@@ -491,8 +495,6 @@ static noinline void all_off(struct pmuv3_cpu *c)
 	pmuv3_take_from_kvm(c, c->kvm);
 	stop_counters(c, c->enabled);
 	set_interrupts(c, c->there, 0);
-	if (c->user)
-		pmuv3_user_access(c, false, 0);
 	if (c->on) {
 		c->on = false;
 		write_pmcr(c->pmcr);
@@ -500,29 +502,6 @@ static noinline void all_off(struct pmuv3_cpu *c)
 }
 
 /* -------------------------------------------------------------------- schedules */
-
-static noinline void update_user_pages(const struct perf_schedule *s)
-{
-	unsigned int i;
-
-	for (i = 0; i < s->nr; i++) {
-		struct perf_event *event = s->slot[i].event;
-
-		if (event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT)
-			perf_event_update_userpage(event);
-	}
-}
-
-static u64 counters_of(const struct perf_schedule *s)
-{
-	u64 counters = 0;
-	unsigned int i;
-
-	for (i = 0; i < s->nr; i++)
-		counters |= pmuv3_counters(&s->slot[i].event->hw, s->slot[i].idx);
-
-	return counters;
-}
 
 /**
  * pmuv3_sched_load - pmu::sched_load
@@ -535,7 +514,6 @@ void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 	struct pmuv3_batch b __uninitialized;
 	unsigned long daif;
 	u64 stay = 0;
-	int flags = 0;
 	unsigned int i;
 
 	if (c->pmu != to_arm_pmu(pmu))
@@ -547,7 +525,6 @@ void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 		struct perf_event *event = s->slot[i].event;
 		unsigned int idx = s->slot[i].idx;
 
-		flags |= event->hw.flags;
 		if (c->event[idx] == event)
 			stay |= BIT_ULL(idx);
 		else
@@ -560,12 +537,12 @@ void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 		put_on(c, &b);
 	else if (!s->nr)
 		all_off(c);
-	if (unlikely(c->user || flags & PERF_EVENT_FLAG_USER_READ_CNT))
-		pmuv3_user_access(c, flags & PERF_EVENT_FLAG_USER_READ_CNT, counters_of(s));
+	if (unlikely(c->reader || s->user))
+		pmuv3_user_access(c, s->user);
 	pmuv3_unmask_nmi(daif);
 
-	if (unlikely(flags & PERF_EVENT_FLAG_USER_READ_CNT))
-		update_user_pages(s);
+	if (unlikely(s->user))
+		pmuv3_user_pages(c);
 }
 
 /**
@@ -574,8 +551,8 @@ void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
  * @s: what runs
  * @mask: slots whose events go
  *
- * User space's access goes with the events it was for: what is loaded next, if anything is, may
- * belong to another task.
+ * User space's access goes with the task: what is loaded next, if anything is, may belong to
+ * another one.
  */
 void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
 {
@@ -600,8 +577,8 @@ void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
 
 	settle(c, &b, false);
 	forget(c, &b);
-	if (unlikely(c->user))
-		pmuv3_user_access(c, false, 0);
+	if (unlikely(c->reader))
+		pmuv3_user_access(c, false);
 	pmuv3_unmask_nmi(daif);
 }
 
@@ -758,7 +735,12 @@ void pmuv3_power_up(struct arm_pmu *armpmu)
 	if (b.nr)
 		put_on(c, &b);
 	c->asleep = 0;
+	if (c->reader)
+		pmuv3_user_access(c, true);
 	pmuv3_unmask_nmi(daif);
+
+	if (c->reader)
+		pmuv3_user_pages(c);
 }
 
 /* ----------------------------------------------------------------------- overflow */

@@ -3,9 +3,11 @@
  * PMUv3: counters that user space reads itself.
  *
  * With the sysctl kernel.perf_user_access on, a task that has an event opened for it (config1 bit
- * 1) may read counters by MRS while that event is on the CPU. All counters then, the hardware does
- * not tell one from another: those that nobody uses are set to 0 before, so that what another task
- * left in them is not seen. What to read, and when it was valid, is in the event's user page.
+ * 1) may read counters by MRS, whether that event is on a counter or not: the event may be stopped
+ * at any time, and so after the task has found its counter's number and before it reads it. All
+ * counters then, the hardware does not tell one from another: those that nobody uses are set to 0
+ * before, so that what another task left in them is not seen. What to read, and when it was valid,
+ * is in the event's user page.
  *
  * pmuv3_user_access() runs on the CPU concerned, interrupts off. The rest is read by anybody.
  */
@@ -28,10 +30,22 @@ static void set_userenr(u32 value)
 		write_pmuserenr(value);
 }
 
-/* Counters that nobody on this CPU uses now, and that hold something. */
-static void wipe(struct pmuv3_cpu *c, u64 in_use)
+static u64 counters_in_use(const struct pmuv3_cpu *c)
 {
-	unsigned long stale = c->there & ~in_use & ~c->zero;
+	unsigned long running = c->running;
+	unsigned int idx;
+	u64 in_use = 0;
+
+	for_each_set_bit(idx, &running, ARMPMU_MAX_HWEVENTS)
+		in_use |= pmuv3_counters(&c->event[idx]->hw, idx);
+
+	return in_use;
+}
+
+/* Counters that nobody on this CPU uses now, and that hold something. */
+static void wipe(struct pmuv3_cpu *c)
+{
+	unsigned long stale = c->there & ~counters_in_use(c) & ~c->zero;
 	unsigned int idx;
 
 	if (!stale)
@@ -52,14 +66,17 @@ static void wipe(struct pmuv3_cpu *c, u64 in_use)
 /**
  * pmuv3_user_access - let EL0 read counters, or no longer
  * @c: this CPU
- * @allow: the task that is on the CPU, or comes onto it, has an event for that
- * @in_use: counters that have an event
+ * @reader: the task that is on the CPU, or comes onto it, has an event for that
+ *
+ * The events that are to run are on their counters.
  */
-void pmuv3_user_access(struct pmuv3_cpu *c, bool allow, u64 in_use)
+void pmuv3_user_access(struct pmuv3_cpu *c, bool reader)
 {
-	allow = allow && READ_ONCE(user_access);
+	bool allow = reader && READ_ONCE(user_access);
+
+	c->reader = reader;
 	if (allow) {
-		wipe(c, in_use);
+		wipe(c);
 		/* EL0 can set it: the value is not for the next task to see. */
 		write_pmselr(0);
 	}
@@ -74,28 +91,52 @@ void pmuv3_user_access(struct pmuv3_cpu *c, bool allow, u64 in_use)
  * pmuv3_event_idx - pmu::event_idx: what user space reads, plus 1
  * @event: the event
  *
- * 0 unless the event is on a counter of this CPU and its task may read it.
+ * 0 unless the event is on a counter of this CPU and its task may read it here and now.
  */
 int pmuv3_event_idx(struct perf_event *event)
 {
 	const struct pmuv3_cpu *c = raw_cpu_ptr(&pmuv3_cpu);
 	int idx = event->hw.idx;
 
-	if (!READ_ONCE(user_access) || !(event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT))
+	if (!c->user || !(event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT))
 		return 0;
 	if (idx < 0 || c->event[idx] != event)
 		return 0;
 	return idx + 1;
 }
 
+/**
+ * pmuv3_user_pages - write the pages of all events that user space may read here
+ * @c: this CPU; interrupts off
+ */
+void pmuv3_user_pages(const struct pmuv3_cpu *c)
+{
+	unsigned long running = c->running;
+	unsigned int idx;
+
+	for_each_set_bit(idx, &running, ARMPMU_MAX_HWEVENTS) {
+		struct perf_event *event = c->event[idx];
+
+		if (event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT)
+			perf_event_update_userpage(event);
+	}
+}
+
 /* ---------------------------------------------------------------------- sysctl */
 
-static void withdraw(void *unused)
+/* For the task that is here; others when they come. */
+static void user_access_changed(void *unused)
 {
 	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
+	unsigned long daif;
 
-	if (c->user)
-		pmuv3_user_access(c, false, 0);
+	if (!c->reader)
+		return;
+
+	daif = pmuv3_mask_nmi();
+	pmuv3_user_access(c, true);
+	pmuv3_unmask_nmi(daif);
+	pmuv3_user_pages(c);
 }
 
 static int user_access_handler(const struct ctl_table *table, int write, void *buffer,
@@ -103,8 +144,8 @@ static int user_access_handler(const struct ctl_table *table, int write, void *b
 {
 	int ret = proc_dointvec_minmax(table, write, buffer, lenp, ppos);
 
-	if (!ret && write && !READ_ONCE(user_access))
-		on_each_cpu(withdraw, NULL, 1);
+	if (!ret && write)
+		on_each_cpu(user_access_changed, NULL, 1);
 	return ret;
 }
 

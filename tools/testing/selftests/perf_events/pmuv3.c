@@ -9,6 +9,7 @@
 
 #ifdef __aarch64__
 #include <dirent.h>
+#include <setjmp.h>
 #include <sys/mman.h>
 
 #define PMU_DIR		"/sys/bus/event_source/devices/"
@@ -355,18 +356,11 @@ static bool counters_of_others_are_zero(void)
 }
 
 /* A task without such an event gets SIGILL, whoever had the CPU before. */
-static bool others_may_not_read(void)
+static bool next_task_may_not_read(int fd)
 {
-	int status, fd;
-	pid_t pid;
+	int status;
+	pid_t pid = fork_child();
 
-	need_pmu();
-	if (!says_why())
-		skip_case("this kernel lets the next task read on");
-	allow_users(true);
-	pin_to_cpu(0);
-	fd = open_readable(INSTRUCTIONS, CONFIG1_RDPMC);
-	pid = fork_child();
 	if (!pid) {
 		close(fd);
 		sched_yield();
@@ -378,23 +372,183 @@ static bool others_may_not_read(void)
 	return same("signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGILL);
 }
 
-static bool clearing_the_sysctl_withdraws_it(void)
+static bool others_may_not_read(void)
 {
-	int status;
-	pid_t pid;
+	int fd;
+
+	need_pmu();
+	if (!says_why())
+		skip_case("this kernel lets the next task read on");
+	allow_users(true);
+	pin_to_cpu(0);
+	fd = open_readable(INSTRUCTIONS, CONFIG1_RDPMC);
+	return next_task_may_not_read(fd);
+}
+
+static sigjmp_buf no_access;
+
+static void on_sigill(int sig)
+{
+	siglongjmp(no_access, 1);
+}
+
+static bool may_read(void)
+{
+	volatile bool may = false;
+
+	signal(SIGILL, on_sigill);
+	if (!sigsetjmp(no_access, 1)) {
+		read_counter(0);
+		may = true;
+	}
+	signal(SIGILL, SIG_DFL);
+	return may;
+}
+
+/*
+ * A program may have looked up the index and be about to read when its event goes off the counter.
+ * What it reads then it throws away, but it must be able to; and it is nobody else's.
+ */
+static bool stopped_event_may_be_read(void)
+{
+	volatile struct perf_event_mmap_page *page;
+	uint64_t count;
+	bool good;
+	int fd;
 
 	need_pmu();
 	allow_users(true);
-	pid = fork_child();
-	if (!pid) {
-		open_readable(INSTRUCTIONS, CONFIG1_RDPMC);
-		read_counter(0);
-		allow_users(false);
-		read_counter(0);
-		_exit(0);
+	pin_to_cpu(0);
+	fd = open_readable(INSTRUCTIONS, CONFIG1_RDPMC);
+	page = map_page(fd);
+	good = same("index is there", !!read_self(page, &count), 1);
+	disable(fd);
+	good &= same("index when disabled", read_self(page, &count), 0);
+	good &= same("may read when disabled", may_read(), 1);
+	sched_yield();
+	sleep_ms(2);
+	good &= same("may read after a switch", may_read(), 1);
+	for (unsigned int n = 0; good && says_why() && n < 6; n++)
+		good &= same("unused counter", read_counter(n), 0);
+	if (says_why())
+		good &= next_task_may_not_read(fd);
+	enable(fd);
+	return good & same("index when enabled", !!read_self(page, &count), 1);
+}
+
+static bool waiting_event_may_be_read(void)
+{
+	struct perf_event_attr attr;
+	volatile struct perf_event_mmap_page *page;
+	unsigned int waited = 0, ran = 0;
+	bool good = true;
+	uint64_t count, end;
+
+	need_pmu();
+	allow_users(true);
+	page = map_page(open_readable(INSTRUCTIONS, CONFIG1_RDPMC));
+	attr = perf_attr(pmu_type, INSTRUCTIONS);
+	for (unsigned int i = 2 * capacity(PERF_COUNT_HW_INSTRUCTIONS); i; i--)
+		open_self(&attr, -1);
+	end = now_ns() + 300000000;
+	while (good && now_ns() < end) {
+		good &= same("may read", may_read(), 1);
+		if (read_self(page, &count))
+			ran++;
+		else
+			waited++;
 	}
-	waitpid(pid, &status, 0);
-	return same("signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGILL);
+	return good & between("readings while it ran", ran, 1, UINT64_MAX) &
+	       between("readings while it waited", waited, 1, UINT64_MAX);
+}
+
+static bool displaced_event_may_be_read(void)
+{
+	struct perf_event_attr attr;
+	volatile struct perf_event_mmap_page *page;
+	unsigned int nr;
+	uint64_t count;
+	bool good;
+	int fd;
+
+	need_pmu();
+	allow_users(true);
+	pin_to_cpu(0);
+	nr = capacity(PERF_COUNT_HW_INSTRUCTIONS);
+	fd = open_readable(INSTRUCTIONS, CONFIG1_RDPMC);
+	page = map_page(fd);
+	attr = perf_attr(pmu_type, INSTRUCTIONS);
+	attr.pinned = 1;
+	while (nr--)
+		MUST(perf_open(&attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC));
+	good = same("index", read_self(page, &count), 0);
+	good &= same("may read", may_read(), 1);
+	return good & (!says_why() || next_task_may_not_read(fd));
+}
+
+/* With the last such event. */
+static bool closing_withdraws_it(void)
+{
+	bool good = true;
+	int fd, other;
+
+	need_pmu();
+	if (!says_why())
+		skip_case("this kernel lets the task read on");
+	allow_users(true);
+	for (int off = 0; off < 2; off++) {
+		fd = open_readable(INSTRUCTIONS, CONFIG1_RDPMC);
+		other = open_readable(INSTRUCTIONS, CONFIG1_RDPMC);
+		if (off) {
+			disable(fd);
+			disable(other);
+		}
+		good &= same("may read", may_read(), 1);
+		close(other);
+		good &= same("may read with the other event", may_read(), 1);
+		close(fd);
+		good &= same("may read after that", may_read(), 0);
+	}
+	return good;
+}
+
+static bool setting_the_sysctl_grants_it(void)
+{
+	volatile struct perf_event_mmap_page *page, *second;
+	uint64_t count;
+	bool good;
+	int fd;
+
+	need_pmu();
+	if (!says_why())
+		skip_case("this kernel does so when the task comes back");
+	allow_users(false);
+	fd = open_readable(INSTRUCTIONS, CONFIG1_RDPMC);
+	page = map_page(open_readable(INSTRUCTIONS, CONFIG1_RDPMC));
+	good = same("may read before", may_read(), 0);
+	allow_users(true);
+	second = map_page(fd);
+	good &= same("index, mapped after it", !!second->index, 1);
+	good &= same("index, mapped before", !!page->index, 1);
+	good &= same("may read", may_read(), 1);
+	if (!good)
+		return false;
+	return same("index", !!read_self(page, &count), 1) &
+	       same("index of the second", !!read_self(second, &count), 1);
+}
+
+static bool clearing_the_sysctl_withdraws_it(void)
+{
+	volatile struct perf_event_mmap_page *page;
+	bool good;
+
+	need_pmu();
+	allow_users(true);
+	page = map_page(open_readable(INSTRUCTIONS, CONFIG1_RDPMC));
+	good = same("may read", may_read(), 1);
+	allow_users(false);
+	good &= same("may read without the sysctl", may_read(), 0);
+	return good & (!says_why() || same("index", page->index, 0));
 }
 
 /* ---------------------------------------------------------------------- sampling */
@@ -483,6 +637,11 @@ static const struct test tests[] = {
 	{ "what user space reads survives switches", count_survives_switches },
 	{ "counters that others used are 0", counters_of_others_are_zero },
 	{ "a task that has not asked may not read", others_may_not_read },
+	{ "a task may read while its event is disabled", stopped_event_may_be_read },
+	{ "a task may read while its event waits", waiting_event_may_be_read },
+	{ "a task may read while its event is displaced", displaced_event_may_be_read },
+	{ "closing the last event withdraws it", closing_withdraws_it },
+	{ "setting the sysctl grants it", setting_the_sysctl_grants_it },
 	{ "clearing the sysctl withdraws it", clearing_the_sysctl_withdraws_it },
 	{ "context switches swallow no overflow", switches_swallow_no_overflow },
 	{ "migrations swallow no overflow", migrations_swallow_no_overflow },
