@@ -287,13 +287,13 @@ static void finish_mapping(struct vm_area_struct *vma, struct perf_event *event,
 		note_mapped(event, 1);
 }
 
-/* The buffer that the event has already, mapped once more; NULL if it has none. */
 /* Is it mapped by another process than the one that it counts? */
 static bool is_abroad(const struct perf_event *event, const struct vm_area_struct *vma)
 {
 	return event->hw.target && READ_ONCE(event->hw.target->mm) != vma->vm_mm;
 }
 
+/* The buffer that the event has already, mapped once more; NULL if it has none. */
 static struct perf_buffer *map_again(struct perf_event *event, const struct vm_area_struct *vma,
 				     unsigned long nr_pages)
 {

@@ -169,14 +169,25 @@ static void write_identity(struct perf_output_handle *handle, struct perf_event 
 }
 
 /*
- * The event itself is up to date; others of its group may have to be asked, if they are here: a task's
- * event may be told of something while the task is on no CPU, or on another.
+ * A task's event may be told of something while the task is on no CPU, or on another. Where that runs
+ * its members are not ours to ask; on no CPU there is only the clock of a resident one, which has been
+ * read before it stopped or is now.
  */
+static bool may_be_asked(const struct perf_event *member)
+{
+	int cpu = READ_ONCE(member->ctx->active_cpu);
+
+	if (cpu < 0)
+		return member->event_caps & PERF_EV_CAP_RESIDENT;
+	return cpu == smp_processor_id();
+}
+
+/* The event itself is up to date; others of its group may have to be asked. */
 static void write_member(struct perf_output_handle *handle, struct perf_event *event,
 			 struct perf_event *member, u64 format)
 {
 	if (member != event && !handle->skip_read && member->state == PERF_EVENT_STATE_ACTIVE &&
-	    READ_ONCE(member->ctx->active_cpu) == smp_processor_id())
+	    may_be_asked(member))
 		member->pmu->read(member);
 
 	put_u64(handle, local64_read(&member->count));

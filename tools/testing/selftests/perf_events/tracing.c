@@ -2,6 +2,7 @@
 /*
  * Tracepoints, kprobes and uprobes as counters: one count for each hit, of those one asked for.
  */
+#include "record.h"
 #include "workload.h"
 
 #include <poll.h>
@@ -135,6 +136,64 @@ static bool woken(void)
 	end_child(child);
 	return same("while the leader is disabled", off, 0) &
 	       same("while it is enabled", perf_count(fd), 10);
+}
+
+#define BURN_NS	2000000
+
+/* That much time on a CPU. */
+static void burn_ns(uint64_t ns)
+{
+	struct timespec begin, now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while ((now.tv_sec - begin.tv_sec) * 1000000000LL + now.tv_nsec - begin.tv_nsec < (int64_t)ns);
+}
+
+/*
+ * What it says of the clock in its group is up to date, though the task is not on the CPU. Who is woken
+ * while the task runs is told, too.
+ */
+static bool woken_by_the_clock(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, tracepoint("sched/sched_waking"));
+	struct gate gate = gate_new();
+	struct perf_event_header *h;
+	static struct ring ring;
+	uint64_t last = 0, *read;
+	unsigned int nr = 0;
+	bool good = true;
+	pid_t child;
+	int fd;
+
+	pin_to_cpu(0);
+	child = fork_child();
+	if (!child)
+		for (;;) {
+			gate_wait(&gate);
+			burn_ns(BURN_NS);
+		}
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_READ;
+	attr.read_format = PERF_FORMAT_GROUP;
+	fd = MUST(perf_open(&attr, child, 0, -1, 0));
+	attr = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
+	MUST(perf_open(&attr, child, 0, fd, 0));
+	if (!ring_map(&ring, fd, 1))
+		fail_case("mmap");
+	wait_until_asleep(child);
+	wake(&gate, child, 10);
+	end_child(child);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		read = (uint64_t *)(h + 1);
+		good &= same("members", read[0], 2);
+		good &= !nr++ || between("clock", read[2], last + BURN_NS / 100, UINT64_MAX / 2);
+		last = read[2];
+	}
+	ring_unmap(&ring);
+	return good & between("samples", nr, 10, 100) &
+	       between("clock in the end", last, 9 * BURN_NS, 20 * BURN_NS);
 }
 
 /* sched_process_fork and _exec, of a whole process tree. */
@@ -558,6 +617,7 @@ static const struct test tests[] = {
 	{ "only while enabled", only_while_enabled },
 	{ "sched_switch", sched_switch },
 	{ "of a task that is woken", woken },
+	{ "of a task that is woken, with a clock", woken_by_the_clock },
 	{ "inherited", inherited_tracepoint },
 	{ "an ftrace filter", filtered },
 	{ "closed while its filter is matched", closed_while_matched },
