@@ -48,11 +48,18 @@ static void epc_put(struct perf_event_pmu_context *epc)
 	epc_drop_unused(epc);
 }
 
+/* Other PMUs' events have something else where the flags are. */
+static bool is_user_readable(const struct perf_event *event)
+{
+	return perf_pmu_has_counters(event->pmu) &&
+	       event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT;
+}
+
 static void count_kinds(struct perf_event_context *ctx, struct perf_event *event, int by)
 {
 	ctx->nr_bound += event->account_flags & EVENT_BOUND ? by : 0;
 	ctx->nr_switch_records += event->attr.context_switch ? by : 0;
-	ctx->nr_user += event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT ? by : 0;
+	ctx->nr_user += is_user_readable(event) ? by : 0;
 }
 
 /* The members of a group move to another PMU's care: that of its first counter. Not running. */
@@ -325,7 +332,7 @@ void perf_detach_locked(struct perf_event_context *ctx, struct perf_event *event
 	count_kinds(ctx, event, -1);
 	group_detach(event);
 	perf_sched_forget(event);
-	if (event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT && !ctx->nr_user)
+	if (is_user_readable(event) && !ctx->nr_user)
 		forget_user(ctx);
 	perf_event_set_state(event, final_state(flags, event->state));
 	if (!list_empty(&event->sb_list))

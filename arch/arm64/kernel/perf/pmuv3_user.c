@@ -213,7 +213,9 @@ void arch_perf_update_userpage(struct perf_event *event, struct perf_event_mmap_
 	unsigned int seq;
 	bool usable;
 
-	page->cap_user_rdpmc = !!(event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT);
+	/* Other PMUs' events have something else where the flags are. */
+	page->cap_user_rdpmc = event->pmu->event_idx == pmuv3_event_idx &&
+			       event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT;
 	if (page->cap_user_rdpmc)
 		page->pmc_width = event->hw.flags & ARMPMU_EVT_64BIT ? 64 : 32;
 

@@ -486,6 +486,25 @@ static bool displaced_event_may_be_read(void)
 	return good & (!says_why() || next_task_may_not_read(fd));
 }
 
+/* It has no counter to be read, whatever it keeps where counters have their flags. */
+static bool clocks_do_not_grant_it(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	bool good;
+	int fd;
+
+	need_pmu();
+	if (!says_why())
+		skip_case("this kernel looks at the sysctl alone");
+	allow_users(true);
+	attr.sample_period = 1000000;
+	fd = open_self(&attr, -1);
+	good = same("cap_user_rdpmc", map_page(fd)->cap_user_rdpmc, 0);
+	open_readable(INSTRUCTIONS, 0);
+	sched_yield();
+	return good & same("may read", may_read(), 0);
+}
+
 /* With the last such event. */
 static bool closing_withdraws_it(void)
 {
@@ -641,6 +660,7 @@ static const struct test tests[] = {
 	{ "a task may read while its event waits", waiting_event_may_be_read },
 	{ "a task may read while its event is displaced", displaced_event_may_be_read },
 	{ "closing the last event withdraws it", closing_withdraws_it },
+	{ "user page: a sampling clock beside grants nothing", clocks_do_not_grant_it },
 	{ "setting the sysctl grants it", setting_the_sysctl_grants_it },
 	{ "clearing the sysctl withdraws it", clearing_the_sysctl_withdraws_it },
 	{ "context switches swallow no overflow", switches_swallow_no_overflow },
