@@ -188,12 +188,12 @@ static bool woken_by_the_clock(void)
 	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
 		read = (uint64_t *)(h + 1);
 		good &= same("members", read[0], 2);
-		good &= !nr++ || between("clock", read[2], last + BURN_NS / 100, UINT64_MAX / 2);
+		good &= !nr++ || between("clock", read[2], last + 1, UINT64_MAX / 2);
 		last = read[2];
 	}
 	ring_unmap(&ring);
-	return good & between("samples", nr, 10, 100) &
-	       between("clock in the end", last, 9 * BURN_NS, 20 * BURN_NS);
+	return good & between("samples", nr, 10, UINT64_MAX) &
+	       between("clock in the end", last, 9 * BURN_NS, UINT64_MAX / 2);
 }
 
 /* sched_process_fork and _exec, of a whole process tree. */
