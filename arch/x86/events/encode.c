@@ -273,6 +273,7 @@ static bool extra_is_free(int id)
 /* The register that holds @val, or can; negative if both of a pair hold something else. */
 static int pick_shared(int id, int other, u64 val)
 {
+	lockdep_assert_held(&hw_lock);
 	if (extra_holds(id, val))
 		return id;
 	if (extra_holds(other, val))
@@ -563,6 +564,6 @@ int x86_event_init(struct perf_event *event)
 	if (is_sampling_event(event))
 		event->hw.flags |= X86_EVENT_SAMPLING;
 	if (READ_ONCE(x86_rdpmc_mode))
-		event->hw.flags |= PERF_EVENT_FLAG_USER_READ_CNT;
+		event->hw.flags |= X86_EVENT_USER;
 	return 0;
 }

@@ -47,6 +47,7 @@
 #define X86_EVENT_MISSED	BIT(1)	/* an overflow came when it was being taken off */
 #define X86_EVENT_SHARED_NB	BIT(2)	/* holds a northbridge counter */
 #define X86_EVENT_SHARED_EXTRA	BIT(3)	/* has a claim to a register that CPUs share */
+#define X86_EVENT_USER		BIT(4)	/* who maps it may read its counter: no schedule's affair */
 
 /* ---------------------------------------------------------------- model tables */
 

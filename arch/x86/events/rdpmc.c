@@ -65,7 +65,7 @@ void perf_clear_dirty_counters(void)
 static bool user_readable(const struct perf_event *event)
 {
 	return event->pmu->event_init == x86_event_init &&
-	       event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT;
+	       event->hw.flags & X86_EVENT_USER;
 }
 
 /**

@@ -194,6 +194,7 @@ const struct x86_model bonnell_model = {
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD,
 };
 
+/* SDM 3B, Silvermont: each off-core response register is shared by two cores. */
 const struct x86_model silvermont_model = {
 	.name	= "silvermont",
 	.manual	= "SDM 3B; event file SLM",
@@ -207,7 +208,7 @@ const struct x86_model knl_model = {
 	.manual	= "SDM 3B; event file KNL",
 	.cache	= knl_cache,
 	.extra	= knl_extra,
-	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_MODULE_EXTRA,
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD,
 };
 
 const struct x86_model goldmont_model = {

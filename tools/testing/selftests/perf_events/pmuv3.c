@@ -169,6 +169,14 @@ static void allow_users(bool allow)
 		skip_case("no sysctl kernel.perf_user_access");
 }
 
+/* On one CPU. */
+static void need_user_access(void)
+{
+	need_pmu();
+	allow_users(true);
+	pin_to_cpu(0);
+}
+
 static volatile struct perf_event_mmap_page *map_page(int fd)
 {
 	void *page = mmap(NULL, getpagesize(), PROT_READ, MAP_SHARED, fd, 0);
@@ -336,9 +344,7 @@ static bool counters_of_others_are_zero(void)
 	bool good = true;
 	pid_t partner;
 
-	need_pmu();
-	allow_users(true);
-	pin_to_cpu(0);
+	need_user_access();
 	partner = busy_partner();
 	sleep_ms(50);
 	page = map_page(open_readable(INSTRUCTIONS, CONFIG1_RDPMC));
@@ -416,9 +422,7 @@ static bool stopped_event_may_be_read(void)
 	bool good;
 	int fd;
 
-	need_pmu();
-	allow_users(true);
-	pin_to_cpu(0);
+	need_user_access();
 	fd = open_readable(INSTRUCTIONS, CONFIG1_RDPMC);
 	page = map_page(fd);
 	good = same("index is there", !!read_self(page, &count), 1);
@@ -471,9 +475,7 @@ static bool displaced_event_may_be_read(void)
 	bool good;
 	int fd;
 
-	need_pmu();
-	allow_users(true);
-	pin_to_cpu(0);
+	need_user_access();
 	nr = capacity(PERF_COUNT_HW_INSTRUCTIONS);
 	fd = open_readable(INSTRUCTIONS, CONFIG1_RDPMC);
 	page = map_page(fd);
