@@ -690,7 +690,12 @@ static void events_are_on_their_counters(struct kunit *test)
 		{ &icelake_model, 0x10ef, GENERAL(4) }, { &icelake_model, 0x01cd, GENERAL(8) },
 		{ &goldencove_model, 0x01cd, GENERAL(8) & ~BIT_ULL(0) },
 		{ &redwoodcove_model, 0x01cd, GENERAL(8) & ~BIT_ULL(0) },
-		{ &goldencove_model, 0x02cd, BIT_ULL(0) }, { &lioncove_model, 0x01cd, GENERAL(8) },
+		{ &goldencove_model, 0x02cd, BIT_ULL(0) }, { &goldencove_model, 0x0148, GENERAL(4) },
+		{ &lioncove_model, 0x01cd, GENERAL(8) & ~GENERAL(2) }, { &lioncove_model, 0x02cd, GENERAL(2) },
+		{ &lioncove_model, 0x0148, BIT_ULL(2) }, { &lioncove_model, 0x0175, BIT_ULL(2) },
+		{ &lioncove_model, 0x10a4, BIT_ULL(3) }, { &lioncove_model, 0x04a4, BIT_ULL(0) },
+		{ &lioncove_model, 0x01b1, BIT_ULL(3) }, { &lioncove_model, 0x10b1, GENERAL(8) },
+		{ &lioncove_model, 0x0e11, GENERAL(8) }, { &lioncove_model, 0x81d0, GENERAL(4) },
 		{ &gracemont_model, 0x05d0, GENERAL(2) }, { &gracemont_model, 0x06d0, GENERAL(8) },
 		{ &crestmont_model, 0x05d0, GENERAL(2) }, { &skymont_model, 0x05d0, GENERAL(8) },
 		{ &sandybridge_model, 0x0279, GENERAL(4) }, { &sandybridge_model, 0x0179, GENERAL(8) },
@@ -726,6 +731,7 @@ static void frontend_events_have_their_register(struct kunit *test)
 		{ &goldencove_model, 0x01c6, 0x600406 }, { &goldencove_model, 0x01c6, 0x17 },
 		{ &redwoodcove_model, 0x03c6, 0x600406 }, { &redwoodcove_model, 0x03c6, 0x17 },
 		{ &redwoodcove_model, 0x02c6, 0x9 }, { &lioncove_model, 0x03c6, 0x600406 },
+		{ &redwoodcove_model, 0x40ad, 0x7 }, { &lioncove_model, 0x40ad, 0xb },
 	};
 	unsigned int i;
 
@@ -933,7 +939,7 @@ static void last_level_values_are_the_event_files(struct kunit *test)
 		{ &redwoodcove_model, 0x10001, 0x3fbfc00001, 0x10002, 0x3fbfc00002, false },
 		{ &goldencove_x_model, 0x10001, 0x3fbfc00001, 0x3f3ffc0002, 0x3f3fc00002, true },
 		{ &redwoodcove_x_model, 0x10001, 0x3fbfc00001, 0x3f3ffc0002, 0x3f3fc00002, true },
-		{ &lioncove_model, 0x10001, 0xfe7f8000001, 0x10002, 0xfe7f8000002, false },
+		{ &lioncove_model, 0x10001, 0x9e7fa000001, 0x10002, 0x9e7fa000002, false },
 		{ &gracemont_model, 0x10001, 0x3f84400001, 0x10002, 0x3f84400002, false },
 		{ &crestmont_model, 0x10001, 0x3fbfc00001, 0x10002, 0x3fbfc00002, false },
 		{ &skymont_model, 0x10001, 0x3fbfc00001, 0x10002, 0x3fbfc00002, false },
@@ -957,6 +963,13 @@ static void last_level_values_are_the_event_files(struct kunit *test)
 	}
 	/* OCR.DEMAND_DATA_RD.DRAM of Lunar Lake */
 	KUNIT_EXPECT_EQ(test, 0x1e780000001 & ~lioncove_model.extra->valid, 0ULL);
+}
+
+/* The event files' values have no bit outside; neither request 6 nor answer 31 is among them. */
+static void goldmonts_offcore_bits(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, extra_of(&goldmont_model, 0x01b7)->valid, 0x760005ffbfULL);
+	KUNIT_EXPECT_EQ(test, extra_of(&goldmont_plus_model, 0x02b7)->valid, 0x360005ffbfULL);
 }
 
 static void goldmont_counts_walks_at_retirement(struct kunit *test)
@@ -1337,6 +1350,7 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE(p4_threads_have_registers_of_their_own),
 	KUNIT_CASE(p4_schedules_share_no_escr),
 	KUNIT_CASE(events_are_on_their_counters),
+	KUNIT_CASE(goldmonts_offcore_bits),
 	KUNIT_CASE(goldmont_counts_walks_at_retirement),
 	KUNIT_CASE(last_level_values_are_the_event_files),
 	KUNIT_CASE(frontend_events_have_their_register),

@@ -156,9 +156,10 @@ static const struct x86_cache_event crestmont_cache[] = {
 	{ }
 };
 
+/* Bits 6 and 31 are reserved here: no request, no answer. */
 static const struct x86_extra goldmont_extra[] = {
-	EXTRA(0x01b7, MSR_OFFCORE_RSP_0, 0x768005ffff, OFFCORE_0),
-	EXTRA(0x02b7, MSR_OFFCORE_RSP_1, 0x368005ffff, OFFCORE_1),
+	EXTRA(0x01b7, MSR_OFFCORE_RSP_0, 0x760005ffbf, OFFCORE_0),
+	EXTRA(0x02b7, MSR_OFFCORE_RSP_1, 0x360005ffbf, OFFCORE_1),
 	{ }
 };
 

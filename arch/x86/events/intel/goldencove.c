@@ -17,8 +17,8 @@
 #define RFO_BEYOND_L3		0x3fbfc00002ULL
 #define SERVER_RFO_ANYWHERE	0x3f3ffc0002ULL
 #define SERVER_RFO_BEYOND_L3	0x3f3fc00002ULL
-#define LNL_READ_BEYOND_L3	0xfe7f8000001ULL
-#define LNL_RFO_BEYOND_L3	0xfe7f8000002ULL
+#define LNL_READ_BEYOND_L3	0x9e7fa000001ULL
+#define LNL_RFO_BEYOND_L3	0x9e7fa000002ULL
 
 #define CACHES_COMMON							\
 	CACHE(L1D, LOAD, ACCESS, 0x81d0),	/* MEM_INST_RETIRED.ALL_LOADS */	\
@@ -60,7 +60,7 @@ static const struct x86_cache_event lioncove_cache[] = {
 	{ }
 };
 
-/* Codes below 0x90 are on counters 0 to 3 but for those listed before. Lion Cove lacks the first line. */
+/* Codes below 0x90 are on counters 0 to 3 but for those listed before. */
 static const struct x86_rule goldencove_rules[] = {
 	RULE_UMASK(0x01cd, GENMASK_ULL(7, 1)),	/* MEM_TRANS_RETIRED.LOAD_LATENCY */
 	RULE_UMASK(0x0100, X86_FIXED(0)),	/* INST_RETIRED.PREC_DIST */
@@ -89,6 +89,25 @@ static const struct x86_rule goldencove_rules[] = {
 	{ }
 };
 
+/* Version 1.26 of the event file. The two of 0xa3 are in it no more; they watch what 0x48 does. */
+static const struct x86_rule lioncove_rules[] = {
+	RULE_UMASK(0x0100, X86_FIXED(0)),	/* INST_RETIRED.PREC_DIST */
+	RULE_CODE(0x20, FIRST(4)),		/* OFFCORE_REQUESTS_OUTSTANDING */
+	RULE_CODE(0x48, BIT(2)),		/* L1D_PENDING */
+	RULE_CODE(0x75, BIT(2)),		/* INST_DECODED */
+	RULE_UMASK(0x08a3, BIT(2)),		/* CYCLE_ACTIVITY.CYCLES_L1D_MISS */
+	RULE_UMASK(0x0ca3, BIT(2)),		/* ... STALLS_L1D_MISS */
+	RULE_UMASK(0x04a4, BIT(0)),		/* TOPDOWN.BAD_SPEC_SLOTS */
+	RULE_UMASK(0x08a4, BIT(0)),		/* TOPDOWN.BR_MISPREDICT_SLOTS */
+	RULE_UMASK(0x10a4, BIT(3)),		/* TOPDOWN.MEMORY_BOUND_SLOTS */
+	RULE_UMASK(0x01b1, BIT(3)),		/* UOPS_EXECUTED.THREAD */
+	RULE_UMASK(0x01cd, GENMASK_ULL(9, 2)),	/* MEM_TRANS_RETIRED.LOAD_LATENCY */
+	RULE_UMASK(0x02cd, FIRST(2)),		/* MEM_TRANS_RETIRED.STORE_SAMPLE */
+	RULE_UMASK(0x87d0, FIRST(10)),		/* MEM_INST_RETIRED.ANY */
+	RULE_CODES(0xd0, 4, FIRST(4)),		/* MEM_INST_RETIRED and neighbours */
+	{ }
+};
+
 static const struct x86_extra goldencove_extra[] = {
 	EXTRA_OFFCORE(0x012a, 0x012b, 0x3fffffffff),
 	EXTRA_LDLAT(0x01cd),
@@ -99,16 +118,16 @@ static const struct x86_extra goldencove_extra[] = {
 };
 
 /* From Redwood Cove on FRONTEND_RETIRED has another mask of units, MISP_ANT one of its own. */
-#define REDWOODCOVE_EXTRA(_offcore)				\
+#define REDWOODCOVE_EXTRA(_offcore, _unknown_branch)		\
 	EXTRA_OFFCORE(0x012a, 0x012b, _offcore),		\
 	EXTRA_LDLAT(0x01cd),					\
 	EXTRA(0x02c6, MSR_PEBS_FRONTEND, 0x9, FRONTEND),	\
 	EXTRA(0x03c6, MSR_PEBS_FRONTEND, 0x7fff1f, FRONTEND),	\
-	EXTRA(0x40ad, MSR_PEBS_FRONTEND, 0x7, FRONTEND),	\
+	EXTRA(0x40ad, MSR_PEBS_FRONTEND, _unknown_branch, FRONTEND), \
 	EXTRA(0x04c2, MSR_PEBS_FRONTEND, 0x8, FRONTEND)
 
-static const struct x86_extra redwoodcove_extra[] = { REDWOODCOVE_EXTRA(0x3fffffffff), { } };
-static const struct x86_extra lioncove_extra[] = { REDWOODCOVE_EXTRA(0xfffffffffff), { } };
+static const struct x86_extra redwoodcove_extra[] = { REDWOODCOVE_EXTRA(0x3fffffffff, 0x7), { } };
+static const struct x86_extra lioncove_extra[] = { REDWOODCOVE_EXTRA(0xfffffffffff, 0xf), { } };
 
 static const struct x86_named_event goldencove_named[] = {
 	{ "slots", "event=0x00,umask=0x4", 0x0400 },
@@ -136,4 +155,4 @@ const struct x86_model redwoodcove_model = COVE("granite_rapids", "MTL (redwoodc
 const struct x86_model redwoodcove_x_model = COVE("granite_rapids", "GNR",
 	server_cache, goldencove_rules, redwoodcove_extra, X86_MODEL_TSX);
 const struct x86_model lioncove_model = COVE("lunarlake", "LNL (lioncove)",
-	lioncove_cache, goldencove_rules + 1, lioncove_extra, X86_MODEL_UMASK2 | X86_MODEL_EQ);
+	lioncove_cache, lioncove_rules, lioncove_extra, X86_MODEL_UMASK2 | X86_MODEL_EQ);
