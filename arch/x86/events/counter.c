@@ -383,14 +383,10 @@ static void restart(struct x86_cpu *cpu, struct perf_event *event, bool armed)
 	x86_counter_on(cpu, event);
 }
 
-/**
- * x86_cpu_rewrite - the registers have lost their values: write them anew and go on
- * @cpu: this CPU, after x86_cpu_rest()
- */
-void x86_cpu_rewrite(struct x86_cpu *cpu)
+/* All registers from what is loaded; the counters of @armed go on. */
+static void write_anew(struct x86_cpu *cpu, u64 armed)
 {
 	unsigned long loaded = cpu->loaded;
-	u64 armed = cpu->armed;
 	unsigned int idx;
 
 	x86_cpu_quiesce(cpu);
@@ -405,4 +401,59 @@ void x86_cpu_rewrite(struct x86_cpu *cpu)
 	for_each_set_bit(idx, &loaded, X86_PMC_IDX_MAX)
 		restart(cpu, cpu->event[idx], armed & BIT_ULL(idx));
 	x86_commit_on(cpu);
+}
+
+/**
+ * x86_cpu_rewrite - the registers have lost their values: write them anew and go on
+ * @cpu: this CPU, after x86_cpu_rest()
+ */
+void x86_cpu_rewrite(struct x86_cpu *cpu)
+{
+	write_anew(cpu, cpu->armed);
+}
+
+/* ------------------------------------------------------- selects to prepare */
+
+/**
+ * x86_needs_prepared - will this event change a general counter's select?
+ * @cpu: this CPU
+ * @event: the event
+ * @idx: the counter it gets
+ */
+bool x86_needs_prepared(const struct x86_cpu *cpu, const struct perf_event *event, unsigned int idx)
+{
+	return !is_fixed(idx) &&
+	       (event->hw.extra_reg.reg || cpu->select[idx] != running_value(cpu, event, idx));
+}
+
+/**
+ * x86_prepare_selects - before general counters get other events
+ * @cpu: this CPU
+ *
+ * On Nehalem and Westmere a counter that gets another event may count core cycles instead, or
+ * nothing. It does not if certain events have been selected before, with all counters at 0 and
+ * switched on and off (errata AAK100, AAP53 and BD53 of the specification updates 320767, 322166 and
+ * 323338). What is loaded goes on afterwards. Its overflow may be on its way as an interrupt that
+ * finds no cause any more.
+ */
+void x86_prepare_selects(struct x86_cpu *cpu)
+{
+	static const u32 events[] = { 0x4300b5, 0x4300d2, 0x4300b1, 0x4300b1 };
+	unsigned int n = min_t(unsigned int, x86_nr_general(cpu->core), ARRAY_SIZE(events));
+	u64 armed, status;
+	unsigned int idx;
+
+	armed = this_cpu_xchg(x86_cpu.armed, 0);
+	x86_cpu_rest(cpu);
+	rdmsrl(x86_hw.global_status, status);
+	if (status & cpu->core->counters)
+		cpu->nmi_grace = jiffies + HZ;
+
+	for (idx = 0; idx < n; idx++) {
+		wrmsrl(select_msr(cpu, idx), events[idx]);
+		x86_counter_write(cpu, idx, 0);
+	}
+	wrmsrl(x86_hw.global_ctrl, GENMASK_ULL(n - 1, 0));
+	wrmsrl(x86_hw.global_ctrl, 0);
+	write_anew(cpu, armed);
 }

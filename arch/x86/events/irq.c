@@ -67,7 +67,7 @@ static int overflows(struct x86_cpu *cpu, u64 counters, struct pt_regs *regs)
 /* An interrupt without cause: late, or somebody else's? */
 static int stray(struct x86_cpu *cpu)
 {
-	return x86_hw.late_nmi && time_before(jiffies, cpu->nmi_grace);
+	return (x86_hw.late_nmi || x86_hw.prepare) && time_before(jiffies, cpu->nmi_grace);
 }
 
 static int handled(struct x86_cpu *cpu, int n)

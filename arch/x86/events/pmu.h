@@ -158,6 +158,7 @@ struct x86_named_event {
 #define X86_MODEL_ARCH_EVENTS	BIT(8)	/* generic events missing here are the architectural ones */
 #define X86_MODEL_NETBURST	BIT(9)	/* selections are pairs of registers, see intel/p4.c */
 #define X86_MODEL_USER_LOW	BIT(10)	/* erratum: counters 4 to 7 do not count users alone */
+#define X86_MODEL_PREPARE	BIT(11)	/* erratum: selects must be prepared for other events */
 
 /**
  * struct x86_model - what a line of processors can count
@@ -207,6 +208,7 @@ struct x86_model {
  * @guest_bits: selections say themselves whether they count hosts, guests or both
  * @netburst: a select is the lower half of a selection, the upper half is for the ESCR that it picks
  *	(intel/p4.c); it also has the counter's overflow flag, which writing it clears
+ * @prepare: selects must be prepared before they get another value, see x86_prepare_selects()
  */
 struct x86_hw {
 	const char	*name;
@@ -225,6 +227,7 @@ struct x86_hw {
 	bool		ack_while_on;
 	bool		guest_bits;
 	bool		netburst;
+	bool		prepare;
 };
 
 /* Its registers: selects from @_select, counters from @_counter, each @_step after the one before. */
@@ -385,6 +388,8 @@ void x86_counter_on(struct x86_cpu *cpu, struct perf_event *event);
 void x86_commit_on(struct x86_cpu *cpu);
 void x86_select(struct x86_cpu *cpu, struct perf_event *event, unsigned int idx);
 void x86_select_flush(struct x86_cpu *cpu);
+bool x86_needs_prepared(const struct x86_cpu *cpu, const struct perf_event *event, unsigned int idx);
+void x86_prepare_selects(struct x86_cpu *cpu);
 void x86_select_ack(struct x86_cpu *cpu, u64 counters);
 void x86_event_update(struct perf_event *event);
 bool x86_period_next(struct perf_event *event);

@@ -394,6 +394,17 @@ static bool stays_on(const struct x86_cpu *cpu, const struct perf_sched_slot *sl
 	       (!reg->reg || reg->alloc == !!(slot->idx & X86_SLOT_ALTERNATE));
 }
 
+static noinline bool needs_prepared(const struct x86_cpu *cpu, const struct perf_schedule *s, u64 fresh)
+{
+	for (; fresh; fresh &= fresh - 1) {
+		const struct perf_sched_slot *slot = &s->slot[__ffs64(fresh)];
+
+		if (x86_needs_prepared(cpu, slot->event, slot->idx & X86_SLOT_COUNTER))
+			return true;
+	}
+	return false;
+}
+
 /**
  * x86_sched_load - pmu::sched_load
  * @pmu: the PMU
@@ -423,6 +434,8 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 		x86_unload(cpu, cpu->loaded & ~keep);
 	if (!fresh)
 		return;
+	if (unlikely(x86_hw.prepare) && needs_prepared(cpu, s, fresh))
+		x86_prepare_selects(cpu);
 	if (stop & cpu->on)
 		x86_counters_off(cpu, stop);
 	this_cpu_or(x86_cpu.loaded, taken);

@@ -221,6 +221,7 @@ static int __init init_hw_perf_events(void)
 		announce(&x86_cores[0]);
 	}
 
+	x86_hw.prepare = x86_cores[0].model->flags & X86_MODEL_PREPARE;
 	x86_pmu.handle_irq = x86_hw.global_status ? x86_irq_status : x86_irq_scan;
 	perf_events_lapic_init();
 	register_nmi_handler(NMI_LOCAL, x86_pmi, 0, "PMI");

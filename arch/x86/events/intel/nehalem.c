@@ -3,7 +3,7 @@
  * Nehalem and Westmere, clients, servers and their EX variants.
  *
  * Manual: SDM 3B, "Off-core Response Performance Monitoring in the Processor Core"; event files
- * NHM-EP, NHM-EX, WSM-EP. Erratum AAJ80.
+ * NHM-EP, NHM-EX, WSM-EP. Errata AAJ80, AAK100 and its kin, see x86_prepare_selects().
  */
 #include "models.h"
 
@@ -121,7 +121,7 @@ const struct x86_model nehalem_model = {
 	.rules		= nehalem_rules,
 	.extra		= nehalem_extra,
 	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_HT_EXTRA | X86_MODEL_ANY_THREAD |
-			  X86_MODEL_LDLAT,
+			  X86_MODEL_LDLAT | X86_MODEL_PREPARE,
 };
 
 const struct x86_model westmere_model = {
@@ -132,5 +132,5 @@ const struct x86_model westmere_model = {
 	.rules		= westmere_rules,
 	.extra		= westmere_extra,
 	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_HT_EXTRA | X86_MODEL_ANY_THREAD |
-			  X86_MODEL_LDLAT,
+			  X86_MODEL_LDLAT | X86_MODEL_PREPARE,
 };
