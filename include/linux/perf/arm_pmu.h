@@ -102,6 +102,7 @@ enum armpmu_attr_groups {
  * @power_up: its registers have been reset: put the events back
  * @cntr_mask: counters there are
  * @secure_access: registers of the secure side can be reached (32-bit)
+ * @threaded: its cores run several threads, on PMUv3
  * @pmceid_bitmap: common events 0x0-0x3f that the hardware counts
  * @pmceid_ext_bitmap: common events 0x4000-0x403f that it counts
  * @plat_device: device it was probed from; NULL on ACPI systems
@@ -136,6 +137,7 @@ struct arm_pmu {
 	void				(*power_up)(struct arm_pmu *pmu);
 	DECLARE_BITMAP(cntr_mask, ARMPMU_MAX_HWEVENTS);
 	bool				secure_access;
+	bool				threaded;
 	DECLARE_BITMAP(pmceid_bitmap, ARMV8_PMUV3_MAX_COMMON_EVENTS);
 	DECLARE_BITMAP(pmceid_ext_bitmap, ARMV8_PMUV3_MAX_COMMON_EVENTS);
 	struct platform_device		*plat_device;

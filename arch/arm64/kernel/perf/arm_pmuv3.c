@@ -13,6 +13,7 @@
 #include <linux/of.h>
 #include <linux/platform_device.h>
 #include <linux/smp.h>
+#include <linux/topology.h>
 
 #include "pmuv3.h"
 
@@ -88,6 +89,7 @@ static void probe_cpu(void *info)
 	if (pmuv3_has_icntr())
 		set_bit(ARMV8_PMU_INSTR_IDX, armpmu->cntr_mask);
 
+	armpmu->threaded = cpumask_weight(topology_sibling_cpumask(smp_processor_id())) > 1;
 	probe_events(armpmu);
 	armpmu->reg_pmmir = is_pmuv3p4(version) ? read_pmmir() : 0;
 }

@@ -272,11 +272,11 @@ int pmuv3_set_filter(struct hw_perf_event *hw, struct perf_event_attr *attr)
  * User space reads one register. It cannot have a chained pair, and on narrow counters only cycles
  * have 64 bits.
  */
-static int classify_user(struct perf_event *event, u32 id, bool is_long, bool wide)
+static int classify_user(struct perf_event *event, bool is_long, bool wide)
 {
 	if (!(event->attach_state & PERF_ATTACH_TASK))
 		return perf_refuse(-EINVAL, "config1: counters of a CPU are not for user space");
-	if (is_long && !wide && id != ARMV8_PMUV3_PERFCTR_CPU_CYCLES)
+	if (is_long && !wide && !(event->hw.flags & PMUV3_EVT_CYCLES))
 		return perf_refuse(-EOPNOTSUPP, "config1: no 64-bit counters for user space");
 
 	event->hw.flags |= PERF_EVENT_FLAG_USER_READ_CNT;
@@ -288,8 +288,9 @@ static int classify_user(struct perf_event *event, u32 id, bool is_long, bool wi
 }
 
 /*
- * Which counters will do. The fixed ones have no threshold; PMICNTR_EL0 is not open to EL0. A part
- * that cannot chain (an emulator: the architecture demands it) counts 64 bits by the interrupt at
+ * Which counters will do. The fixed ones have no threshold; PMICNTR_EL0 is not open to EL0. Where a
+ * core runs several threads the cycle counter runs with any of them, an event counter with its own
+ * (DDI 0487, "Time as measured by the Performance Monitors cycle counter"). A part that cannot chain (an emulator: the architecture demands it) counts 64 bits by the interrupt at
  * each wrap, as it does where nobody asked for a long counter.
  */
 static int classify(struct perf_event *event)
@@ -312,12 +313,12 @@ static int classify(struct perf_event *event)
 		hw->flags |= PMUV3_EVT_DEFERRED;
 	if (!wide)
 		hw->flags |= chain ? PMUV3_EVT_PAIR : PMUV3_EVT_SHORT;
-	if (plain && id == ARMV8_PMUV3_PERFCTR_CPU_CYCLES)
+	if (plain && id == ARMV8_PMUV3_PERFCTR_CPU_CYCLES && !armpmu->threaded)
 		hw->flags |= PMUV3_EVT_CYCLES;
 	if (plain && id == ARMV8_PMUV3_PERFCTR_INST_RETIRED && !user)
 		hw->flags |= PMUV3_EVT_INSNS;
 
-	return user ? classify_user(event, id, is_long, wide) : 0;
+	return user ? classify_user(event, is_long, wide) : 0;
 }
 
 /**
