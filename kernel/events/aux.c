@@ -72,7 +72,7 @@ static unsigned long room(struct perf_buffer *rb, struct perf_aux *aux)
 static void refuse_full(struct perf_buffer *rb, struct perf_event *event)
 {
 	perf_event_disable_inatomic(event);
-	perf_buffer_notify(rb, perf_event_writer(event));
+	perf_buffer_notify(rb, perf_event_writer(event), true);
 }
 
 static void give_back(struct perf_aux *aux)
@@ -169,7 +169,7 @@ void perf_aux_output_end(struct perf_output_handle *handle, unsigned long size)
 	if (truncated)
 		perf_event_disable_inatomic(event);
 	if (wake || truncated)
-		perf_buffer_notify(rb, perf_event_writer(event));
+		perf_buffer_notify(rb, perf_event_writer(event), true);
 
 	handle->event = NULL;
 	give_back(aux);		/* the area may be gone after this */
@@ -191,7 +191,7 @@ int perf_aux_output_skip(struct perf_output_handle *handle, unsigned long size)
 		return -ENOSPC;
 
 	if (move_head(handle->rb, aux, aux->head + size)) {
-		perf_buffer_notify(handle->rb, perf_event_writer(handle->event));
+		perf_buffer_notify(handle->rb, perf_event_writer(handle->event), true);
 		handle->wakeup = aux->woken + aux->watermark;
 	}
 	handle->head = aux->head;

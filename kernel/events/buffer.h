@@ -352,8 +352,11 @@ unsigned long perf_aux_sample_size(struct perf_event *event, unsigned long max);
 void perf_aux_sample_output(struct perf_event *event, struct perf_output_handle *handle,
 			    unsigned long size);
 
+/* output.c: perf_output_end() of an overflow's sample, whose signal is perf_event_overflow()'s */
+void perf_output_end_overflow(struct perf_output_handle *handle);
+
 /* wakeup.c */
-void perf_buffer_notify(struct perf_buffer *rb, struct perf_event *event);
+void perf_buffer_notify(struct perf_buffer *rb, struct perf_event *event, bool signal);
 void perf_event_wakeup(struct perf_event *event);
 __poll_t perf_event_poll(struct file *file, poll_table *wait);
 int  perf_event_fasync_file(int fd, struct file *file, int on);
@@ -363,6 +366,7 @@ void perf_event_init_userpage(struct perf_event *event, struct perf_buffer *rb);
 void perf_event_forget_userpage(struct perf_buffer *rb);
 
 /* redirect.c */
+void perf_buffer_mark_crowded(struct perf_event *target);
 void perf_buffer_attach(struct perf_buffer *rb, struct perf_event *event);
 void perf_buffer_detach(struct perf_event *event);
 void perf_event_release_buffer(struct perf_event *event);

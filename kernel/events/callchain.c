@@ -4,7 +4,8 @@
  *
  * A chain is collected by the architecture, innermost address first, into a buffer of this CPU:
  * one for each kind of context, so an NMI does not disturb the chain that it interrupts. What was
- * collected stays valid until the next chain in the same kind of context on the same CPU.
+ * collected stays valid until the next chain in the same kind of context on the same CPU; a sample's
+ * until it has been written, since what is called meanwhile may be traced itself.
  *
  * The buffers are allocated for the first user, who may be an event or a BPF program. They are
  * kept when the last one has gone, because the next is likely to come soon, and given up when
@@ -24,9 +25,12 @@
 
 #define CONTEXT_LEVELS 4	/* as many as interrupt_context_level() tells apart */
 
+#define BUSY_COLLECTING	1
+#define BUSY_SAMPLE	2	/* until perf_callchain_release() */
+
 /**
  * struct callchain_cpu - one CPU's buffers
- * @busy: a chain is being collected in this kind of context
+ * @busy: BUSY_* in this kind of context
  * @entry_size: bytes of a buffer
  * @max_stack: addresses for which it has room
  * @entries: the buffers, one behind the other; NULL if there are none
@@ -146,7 +150,7 @@ int perf_event_max_stack_handler(const struct ctl_table *table, int write, void 
 }
 
 /* This CPU's buffer for this kind of context, and how many addresses it takes. */
-static __always_inline struct perf_callchain_entry *claim_entry(int *level, u32 *max_stack)
+static __always_inline struct perf_callchain_entry *claim_entry(int *level, u32 *max_stack, u8 busy)
 {
 	struct callchain_cpu *c = this_cpu_ptr(&callchain_cpu);
 
@@ -155,7 +159,7 @@ static __always_inline struct perf_callchain_entry *claim_entry(int *level, u32 
 		*level = -1;
 		return NULL;
 	}
-	c->busy[*level] = 1;
+	c->busy[*level] = busy;
 	barrier();
 	*max_stack = c->max_stack;
 	return c->entries + *level * c->entry_size;
@@ -178,7 +182,7 @@ struct perf_callchain_entry *get_callchain_entry(int *rctx)
 {
 	u32 max_stack;
 
-	return claim_entry(rctx, &max_stack);
+	return claim_entry(rctx, &max_stack, BUSY_COLLECTING);
 }
 
 void put_callchain_entry(int rctx)
@@ -246,13 +250,13 @@ static void collect_user(struct perf_callchain_entry_ctx *ctx, struct pt_regs *r
 }
 
 static __always_inline struct perf_callchain_entry *
-collect(struct pt_regs *regs, bool kernel, bool user, u32 max_stack, bool add_mark)
+collect(struct pt_regs *regs, bool kernel, bool user, u32 max_stack, bool add_mark, u8 busy)
 {
 	struct perf_callchain_entry_ctx ctx = {};
 	u32 limit;
 	int level;
 
-	ctx.entry = claim_entry(&level, &limit);
+	ctx.entry = claim_entry(&level, &limit, busy);
 	if (unlikely(!ctx.entry))
 		return NULL;
 	ctx.entry->nr = 0;
@@ -263,7 +267,8 @@ collect(struct pt_regs *regs, bool kernel, bool user, u32 max_stack, bool add_ma
 	if (user)
 		collect_user(&ctx, regs, add_mark);
 
-	release_entry(level);
+	if (busy != BUSY_SAMPLE)
+		release_entry(level);
 	return ctx.entry;
 }
 
@@ -282,7 +287,7 @@ collect(struct pt_regs *regs, bool kernel, bool user, u32 max_stack, bool add_ma
 struct perf_callchain_entry *get_perf_callchain(struct pt_regs *regs, bool kernel, bool user,
 						u32 max_stack, bool crosstask, bool add_mark)
 {
-	return collect(regs, kernel, user && !crosstask, max_stack, add_mark);
+	return collect(regs, kernel, user && !crosstask, max_stack, add_mark, BUSY_COLLECTING);
 }
 
 /**
@@ -291,7 +296,7 @@ struct perf_callchain_entry *get_perf_callchain(struct pt_regs *regs, bool kerne
  * @regs: registers of the sample
  *
  * Context: as get_perf_callchain()
- * Return: a chain, with no entries if none could be had
+ * Return: a chain, with no entries if none could be had; perf_callchain_release() is due
  */
 struct perf_callchain_entry *perf_callchain(struct perf_event *event, struct pt_regs *regs)
 {
@@ -300,6 +305,18 @@ struct perf_callchain_entry *perf_callchain(struct perf_event *event, struct pt_
 	struct perf_callchain_entry *entry;
 
 	entry = collect(regs, !event->attr.exclude_callchain_kernel, user,
-			event->attr.sample_max_stack, true);
+			event->attr.sample_max_stack, true, BUSY_SAMPLE);
 	return entry ?: &no_callchain;
+}
+
+/**
+ * perf_callchain_release - a sample's call chain is not needed any more
+ * @chain: from perf_callchain() in the same kind of context, or a driver's own
+ */
+void perf_callchain_release(const struct perf_callchain_entry *chain)
+{
+	int level = interrupt_context_level();
+
+	if (chain != &no_callchain && __this_cpu_read(callchain_cpu.busy[level]) == BUSY_SAMPLE)
+		release_entry(level);
 }

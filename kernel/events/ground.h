@@ -16,6 +16,9 @@ int perf_refusal_format(char *buf, size_t size);
 unsigned int perf_refusals(void);
 int __init perf_refuse_init(void);
 
+/* callchain.c: beside the public ones */
+void perf_callchain_release(const struct perf_callchain_entry *chain);
+
 /* Nanoseconds; NMI-safe; monotonic on one CPU. The clock of every context. */
 static __always_inline u64 perf_clock(void)
 {

@@ -4,6 +4,7 @@
  *
  * Locks: both CPUs' ctx->mutex, in the order of their addresses.
  */
+#include "buffer.h"
 #include "operations.h"
 
 struct move {
@@ -40,11 +41,13 @@ static int arrive_here(struct perf_event_context *to, void *arg)
 	return 0;
 }
 
+/* Those that write to its buffer, or whose buffer it writes to, may stay behind. */
 static void leave(struct perf_event *event, struct perf_event_context *from,
 		  struct perf_event_context *to)
 {
 	struct move move = { .event = event, .to = to };
 
+	perf_buffer_mark_crowded(event);
 	perf_ctx_get(to);
 	perf_ctx_call(from, leave_here, &move);
 }

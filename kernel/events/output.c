@@ -115,12 +115,12 @@ static noinline void unclaim(struct perf_buffer *rb)
  * Either way now is the time to tell it, once.
  */
 static noinline int refuse_full(struct perf_output_handle *handle, struct perf_buffer *rb,
-				struct perf_event *event, unsigned long lost)
+				struct perf_event *event, unsigned long lost, bool signal)
 {
 	count_lost(rb, event, lost);
 	if (handle->claimed)
 		unclaim(rb);
-	perf_buffer_notify(rb, event);
+	perf_buffer_notify(rb, event, signal);
 	return -ENOSPC;
 }
 
@@ -136,7 +136,7 @@ static noinline int refuse_paused(struct perf_buffer *rb, struct perf_event *eve
 
 static __always_inline int begin_in(struct perf_output_handle *handle, struct perf_buffer *rb,
 				    struct perf_sample_data *data, struct perf_event *event,
-				    unsigned int size, bool backward)
+				    unsigned int size, bool backward, bool signal)
 {
 	unsigned long start, lost = 0, len = size;
 
@@ -154,7 +154,7 @@ static __always_inline int begin_in(struct perf_output_handle *handle, struct pe
 	}
 
 	if (unlikely(!perf_ring_reserve(&rb->ring, len, &start)))
-		return refuse_full(handle, rb, event, lost);
+		return refuse_full(handle, rb, event, lost, signal);
 
 	handle->rb = rb;
 	handle->event = event;
@@ -166,7 +166,7 @@ static __always_inline int begin_in(struct perf_output_handle *handle, struct pe
 }
 
 static __always_inline int begin(struct perf_output_handle *handle, struct perf_sample_data *data,
-				 struct perf_event *event, unsigned int size, bool backward)
+				 struct perf_event *event, unsigned int size, bool backward, bool signal)
 {
 	struct perf_buffer *rb;
 	int ret = -ENOENT;
@@ -176,7 +176,7 @@ static __always_inline int begin(struct perf_output_handle *handle, struct perf_
 	preempt_disable_notrace();
 	rb = rcu_dereference_sched(event->rb);
 	if (likely(rb)) {
-		ret = begin_in(handle, rb, data, event, size, backward);
+		ret = begin_in(handle, rb, data, event, size, backward, signal);
 		if (likely(!ret))
 			return 0;
 	}
@@ -185,8 +185,8 @@ static __always_inline int begin(struct perf_output_handle *handle, struct perf_
 }
 
 /**
- * perf_output_begin_forward - begin a record in a buffer that grows upwards
- * @handle: the write, to be ended by perf_output_end()
+ * perf_output_begin_forward - begin an overflow's sample in a buffer that grows upwards
+ * @handle: the write, to be ended by perf_output_end_overflow()
  * @data: sample data; its identity fields may be filled in for a LOST record
  * @event: whose record; a child writes to its parent's buffer
  * @size: bytes of the record
@@ -197,21 +197,33 @@ static __always_inline int begin(struct perf_output_handle *handle, struct perf_
 int perf_output_begin_forward(struct perf_output_handle *handle, struct perf_sample_data *data,
 			      struct perf_event *event, unsigned int size)
 {
-	return begin(handle, data, event, size, false);
+	return begin(handle, data, event, size, false, false);
 }
 
 /* The same in a buffer that grows downwards. */
 int perf_output_begin_backward(struct perf_output_handle *handle, struct perf_sample_data *data,
 			       struct perf_event *event, unsigned int size)
 {
-	return begin(handle, data, event, size, true);
+	return begin(handle, data, event, size, true, false);
 }
 
-/* The same in whichever kind of buffer it is. */
+/* Any record, in whichever kind of buffer it is; to be ended by perf_output_end(). */
 int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data *data,
 		      struct perf_event *event, unsigned int size)
 {
-	return begin(handle, data, event, size, unlikely(is_write_backward(event)));
+	return begin(handle, data, event, size, unlikely(is_write_backward(event)), true);
+}
+
+static __always_inline void end(struct perf_output_handle *handle, bool signal)
+{
+	struct perf_buffer *rb = handle->rb;
+	bool wake = perf_ring_publish(&rb->ring, handle->wakeup);
+
+	if (unlikely(handle->claimed))
+		unclaim(rb);
+	if (wake)
+		perf_buffer_notify(rb, handle->event, signal);
+	preempt_enable_notrace();
 }
 
 /**
@@ -220,15 +232,12 @@ int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data
  */
 void perf_output_end(struct perf_output_handle *handle)
 {
-	struct perf_buffer *rb = handle->rb;
+	end(handle, true);
+}
 
-	bool wake = perf_ring_publish(&rb->ring, handle->wakeup);
-
-	if (unlikely(handle->claimed))
-		unclaim(rb);
-	if (wake)
-		perf_buffer_notify(rb, handle->event);
-	preempt_enable_notrace();
+void perf_output_end_overflow(struct perf_output_handle *handle)
+{
+	end(handle, false);
 }
 
 /**

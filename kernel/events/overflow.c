@@ -25,6 +25,28 @@
 
 #if defined(CONFIG_BPF_SYSCALL) && defined(CONFIG_PERF_EVENTS)
 
+/*
+ * The call chain is there for the program, in a buffer that the program may collect others in. So it
+ * is not there any more afterwards.
+ */
+static int run_prepared(struct bpf_prog *prog, struct bpf_perf_event_data_kern *context,
+			struct pt_regs *regs)
+{
+	struct perf_sample_data *data = context->data;
+	u64 words = 0;
+	int ret;
+
+	perf_prepare_sample(data, context->event, regs);
+	if (data->sample_flags & PERF_SAMPLE_CALLCHAIN) {
+		words = 1 + data->callchain->nr;
+		perf_callchain_release(data->callchain);
+	}
+	ret = bpf_prog_run(prog, context);
+	data->sample_flags &= ~PERF_SAMPLE_CALLCHAIN;
+	data->dyn_size -= words * sizeof(u64);
+	return ret;
+}
+
 static int run_program(struct bpf_prog *prog, struct perf_event *event,
 		       struct perf_sample_data *data, struct pt_regs *regs)
 {
@@ -35,10 +57,8 @@ static int run_program(struct bpf_prog *prog, struct perf_event *event,
 	};
 	int ret = 0;
 
-	if (likely(__this_cpu_inc_return(bpf_prog_active) == 1)) {
-		perf_prepare_sample(data, event, regs);
-		ret = bpf_prog_run(prog, &context);
-	}
+	if (likely(__this_cpu_inc_return(bpf_prog_active) == 1))
+		ret = run_prepared(prog, &context, regs);
 	__this_cpu_dec(bpf_prog_active);
 	return ret;
 }
@@ -118,7 +138,8 @@ static bool is_skid(struct perf_event *event, struct pt_regs *regs)
 static noinline void queue_sigtrap(struct perf_event *event, struct perf_sample_data *data,
 			  struct pt_regs *regs)
 {
-	enum task_work_notify_mode mode = in_nmi() ? TWA_NMI_CURRENT : TWA_RESUME;
+	/* The runqueue may be locked: nothing is allocated there, not even for a sanitizer. */
+	enum task_work_notify_mode mode = in_nmi() ? TWA_NMI_CURRENT : TWA_RESUME | TWAF_NO_ALLOC;
 	bool told = (data->sample_flags & PERF_SAMPLE_ADDR) && !is_skid(event, regs);
 
 	if (event->hw.target != current || !is_user_task(current))

@@ -203,8 +203,13 @@ void perf_event_release_buffer(struct perf_event *event)
 		output_to_none(event);
 }
 
-/* Before such an event may write there: all writers that did not see the mark have finished. */
-static void mark_crowded(struct perf_event *target)
+/**
+ * perf_buffer_mark_crowded - another CPU than before may write to an event's buffer from now on
+ * @target: the event; without a buffer nothing happens
+ *
+ * All writers that did not see the mark have finished. Context: may sleep
+ */
+void perf_buffer_mark_crowded(struct perf_event *target)
 {
 	struct perf_buffer *rb;
 
@@ -301,7 +306,7 @@ static int output_to(struct perf_event *event, struct perf_event *target)
 	do {
 		wait_to_enter_list(event);
 		if (event_crowds(event))
-			mark_crowded(target);
+			perf_buffer_mark_crowded(target);
 		ret = switch_pointer(event, target, &now, &before);
 	} while (ret == -EAGAIN);
 	if (ret || !before || before == now)

@@ -671,7 +671,7 @@ static __always_inline void prepare(struct perf_sample_data *data, struct perf_e
  * @event: the event
  * @regs: where it happened
  *
- * Context: any; under RCU, because of the call chain's buffer
+ * Context: any; under RCU, because of the call chain's buffer, which perf_callchain_release() gives back
  */
 void perf_prepare_sample(struct perf_sample_data *data, struct perf_event *event,
 			 struct pt_regs *regs)
@@ -769,9 +769,10 @@ void perf_output_sample(struct perf_output_handle *handle, struct perf_event_hea
 
 typedef int (*output_begin_t)(struct perf_output_handle *handle, struct perf_sample_data *data,
 			      struct perf_event *event, unsigned int size);
+typedef void (*output_end_t)(struct perf_output_handle *handle);
 
 static __always_inline int output(struct perf_event *event, struct perf_sample_data *data,
-				  struct pt_regs *regs, output_begin_t begin)
+				  struct pt_regs *regs, output_begin_t begin, output_end_t end)
 {
 	struct perf_output_handle handle __uninitialized;
 	struct perf_event_header header __uninitialized;
@@ -784,15 +785,17 @@ static __always_inline int output(struct perf_event *event, struct perf_sample_d
 	guard(rcu)();
 	prepare(data, event, regs);
 	perf_prepare_header(&header, data, event, regs);
-	if (unlikely(!header.size)) {
+	ret = -E2BIG;
+	if (likely(header.size))
+		ret = begin(&handle, data, event, header.size);
+	else
 		atomic64_inc(&perf_event_writer(event)->lost_samples);
-		return -E2BIG;
-	}
-	ret = begin(&handle, data, event, header.size);
-	if (likely(!ret)) {
+	if (likely(!ret))
 		write_sample(&handle, &header, data, event);
-		perf_output_end(&handle);
-	}
+	if (event->attr.sample_type & PERF_SAMPLE_CALLCHAIN)
+		perf_callchain_release(data->callchain);
+	if (likely(!ret))
+		end(&handle);
 	return ret;
 }
 
@@ -807,14 +810,14 @@ static __always_inline int output(struct perf_event *event, struct perf_sample_d
 void perf_event_output_forward(struct perf_event *event, struct perf_sample_data *data,
 			       struct pt_regs *regs)
 {
-	output(event, data, regs, perf_output_begin_forward);
+	output(event, data, regs, perf_output_begin_forward, perf_output_end_overflow);
 }
 
 /* The same for buffers that grow downwards. */
 void perf_event_output_backward(struct perf_event *event, struct perf_sample_data *data,
 				struct pt_regs *regs)
 {
-	output(event, data, regs, perf_output_begin_backward);
+	output(event, data, regs, perf_output_begin_backward, perf_output_end_overflow);
 }
 
 /**
@@ -829,7 +832,7 @@ void perf_event_output_backward(struct perf_event *event, struct perf_sample_dat
 int perf_event_output(struct perf_event *event, struct perf_sample_data *data,
 		      struct pt_regs *regs)
 {
-	return output(event, data, regs, perf_output_begin);
+	return output(event, data, regs, perf_output_begin, perf_output_end);
 }
 
 /* -------------------------------------------------------------- other records */

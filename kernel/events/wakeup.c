@@ -69,16 +69,17 @@ static void wake_readers(struct perf_buffer *rb)
  * perf_buffer_notify - there is news in a buffer
  * @rb: the buffer
  * @event: an event that writes to it, for the signal
+ * @signal: send one; an overflow sends its own, and one is enough
  *
  * Context: any, NMI included; preemption off
  */
-void perf_buffer_notify(struct perf_buffer *rb, struct perf_event *event)
+void perf_buffer_notify(struct perf_buffer *rb, struct perf_event *event, bool signal)
 {
 	/* The next record after the CPU's return tells of this one, too. */
 	if (unlikely(perf_cpu_is_dead()))
 		return;
 	/* Asked for once, it comes each time. */
-	if (unlikely(*perf_event_fasync(event))) {
+	if (unlikely(*perf_event_fasync(event)) && signal) {
 		if (!event->pending_kill)
 			event->pending_kill = POLL_IN;
 		queue_wakeup(event);

@@ -219,6 +219,79 @@ static void test_busy(void)
 	ktap_result(good, "busy while an event wants chains, and not after");
 }
 
+/*
+ * A function that the kernel calls while it writes a sample is traced, with a call chain too, which is
+ * longer. The sample has its own chain nevertheless: its size is what its header says.
+ */
+static void test_traced(void)
+{
+	struct perf_event_attr attr = chain_attr(), trace;
+	struct perf_event_mmap_page *user;
+	unsigned int samples = 0, wrong = 0;
+	uint64_t tail = 0, mask;
+	int fd, tracer, id = 0;
+	char line[16] = "";
+	FILE *f;
+
+	f = fopen("/sys/kernel/tracing/events/ftrace/function/id", "r");
+	if (f) {
+		if (fgets(line, sizeof(line), f))
+			id = atoi(line);
+		fclose(f);
+	}
+	trace = perf_attr(PERF_TYPE_TRACEPOINT, id);
+	trace.sample_period = 1;
+	trace.sample_type = PERF_SAMPLE_CALLCHAIN;
+	trace.disabled = 1;
+	trace.exclude_callchain_user = 1;
+	tracer = id ? perf_open(&trace, 0, -1, -1, 0) : -1;
+	if (tracer < 0) {
+		ktap_skip("a traced function in the middle of a sample", "functions cannot be traced");
+		return;
+	}
+	if (ioctl(tracer, PERF_EVENT_IOC_SET_FILTER, "ip == perf_output_begin*")) {
+		ktap_result(false, "filter of functions");
+		close(tracer);
+		return;
+	}
+	attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	attr.sample_period = 100000;
+	attr.exclude_callchain_user = 1;
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	user = mmap(NULL, 65 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fd < 0 || user == MAP_FAILED ||
+	    mmap(NULL, 9 * page, PROT_READ | PROT_WRITE, MAP_SHARED, tracer, 0) == MAP_FAILED)
+		ktap_bail_out("events");
+	ioctl(tracer, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (int i = 0; i < 100000 && user->data_head < 8 * (uint64_t)page; i++)
+		run_loop(10000);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(tracer, PERF_EVENT_IOC_DISABLE, 0);
+
+	mask = user->data_size - 1;
+	while (tail < user->data_head) {
+		char *data = (char *)user + user->data_offset;
+		struct perf_event_header *header = (void *)(data + (tail & mask));
+
+		if (header->type == PERF_RECORD_SAMPLE) {
+			samples++;
+			wrong += header->size != 16 + 8 * *(uint64_t *)(data + ((tail + 8) & mask));
+		}
+		if (header->size < 8 || header->type > PERF_RECORD_AUX_OUTPUT_HW_ID) {
+			wrong++;
+			break;
+		}
+		tail += header->size;
+	}
+	ktap_result(samples > 100 && !wrong && perf_count(tracer) > 10,
+		    "a traced function in the middle of a sample: %u samples, %u wrong, %llu calls", samples,
+		    wrong, (unsigned long long)perf_count(tracer));
+	munmap(user, 65 * page);
+	close(fd);
+	close(tracer);
+}
+
 int main(void)
 {
 	page = sysconf(_SC_PAGESIZE);
@@ -227,5 +300,6 @@ int main(void)
 	test_kernel();
 	test_limits();
 	test_busy();
+	test_traced();
 	return ktap_finish();
 }

@@ -494,26 +494,54 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	bad_signals += info->si_fd != signal_fd || info->si_code != POLL_IN;
 }
 
-/* A queued signal for each overflow. */
-static void test_signals(void)
+/*
+ * A queued signal for each overflow, and no more if it also wakes whoever polls, with room or without,
+ * nor if it is a child's.
+ */
+static void test_signals(uint32_t wakeup, unsigned int pages, bool in_child)
 {
 	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
-	struct ring ring = ring_open(fault_attr(), 8, PROT_READ | PROT_WRITE);
 	struct f_owner_ex owner = { F_OWNER_TID, syscall(SYS_gettid) };
+	struct perf_event_attr attr = fault_attr();
+	struct ring ring;
 	bool good = true;
+	int status = -1;
+	pid_t child;
 
+	attr.wakeup_events = wakeup;
+	attr.inherit = in_child;
+	ring = ring_of(perf_open(&attr, 0, in_child ? 0 : -1, -1, 0), pages, PROT_READ | PROT_WRITE);
+	signals = bad_signals = 0;
 	sigaction(SIGRTMIN, &action, NULL);
 	signal_fd = ring.fd;
 	fcntl(ring.fd, F_SETFL, O_ASYNC);
 	fcntl(ring.fd, F_SETSIG, SIGRTMIN);
 	fcntl(ring.fd, F_SETOWN_EX, &owner);
-	enable(&ring);
-	for (int i = 1; i <= 100; i++) {
-		fault(1);
-		good &= signals == i;
+	if (in_child) {
+		/* One at a time: the parent waits in a system call that each signal ends. */
+		pin_to_cpu(0);
+		child = fork();
+		if (!child) {
+			for (int i = 0; i < 10; i++) {
+				ioctl(ring.fd, PERF_EVENT_IOC_ENABLE, 0);
+				fault(1);
+				ioctl(ring.fd, PERF_EVENT_IOC_DISABLE, 0);
+			}
+			_exit(0);
+		}
+		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+			;
+		/* What it touches first after the fork is counted, too. */
+		good = !status && signals >= 10 && (uint64_t)signals == perf_count(ring.fd);
+	} else {
+		enable(&ring);
+		for (int i = 1; i <= 100; i++) {
+			fault(1);
+			good &= signals == i;
+		}
 	}
-	ktap_result(good && !bad_signals, "SIGIO for each overflow: %d of 100, %d wrong", signals,
-		    bad_signals);
+	ktap_result(good && !bad_signals, "SIGIO for each overflow%s, wakeup_events %u, %u pages: %d, %d wrong",
+		    in_child ? " of a child" : "", wakeup, pages, signals, bad_signals);
 	ring_close(&ring);
 }
 
@@ -1081,7 +1109,10 @@ int main(void)
 	test_wakeup_events();
 	test_watermark();
 	test_epoll();
-	test_signals();
+	test_signals(0, 8, false);
+	test_signals(1, 8, false);
+	/* No reader: 4096 bytes have room for 256 samples, one page for 100, and then it is at half. */
+	test_signals(1, 1, true);
 	test_no_wakeup_lost_singly();
 	flood(4);
 	flood(1024);
