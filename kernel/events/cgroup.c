@@ -106,6 +106,8 @@ static void enter(struct perf_event_context *ctx, u64 now, unsigned int depth)
 {
 	raw_spin_lock_nested(&ctx->lock, perf_lock_depth(depth));
 	perf_ctx_clock_start(ctx, now);
+	if (unlikely(ctx->plain_waits))
+		perf_plain_retry(ctx);
 	if (!list_empty(&ctx->switched))
 		perf_switched_in(ctx);
 }
@@ -385,8 +387,8 @@ static void perf_cgroup_attach(struct cgroup_taskset *tset)
 	if (!static_branch_unlikely(&perf_cgroup_key))
 		return;
 	cgroup_taskset_for_each(task, css, tset) {
-		if (task_curr(task))
-			smp_call_function_single(task_cpu(task), task_moved, task, 1);
+		/* Whether it is running just now only its CPU can say. */
+		smp_call_function_single(task_cpu(task), task_moved, task, 1);
 	}
 }
 

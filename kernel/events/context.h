@@ -98,6 +98,7 @@ struct perf_event_pmu_context {
  * @nr_mapped: events whose user page somebody has mapped
  * @nr_switch_records: events that want PERF_RECORD_SWITCH
  * @throttled: an event may have been throttled since the last tick here
+ * @plain_waits: a driver without a schedule may have refused a group
  * @cgrp_next: next outer active cgroup context on this CPU
  * @rcu_head: freed after a grace period
  * @shared: somebody beside its task and its light events has had a reference
@@ -138,6 +139,7 @@ struct perf_event_context {
 	struct perf_event_context *cgrp_next;
 	struct rcu_head		rcu_head;
 	bool			throttled;
+	bool			plain_waits;
 	bool			shared;
 	bool			awaited;
 	struct perf_event_pmu_context first_epc;

@@ -153,6 +153,7 @@ static inline void perf_cpu_side_unlock(void)
 
 /* plain.c: all other PMUs, and the entry for both kinds */
 void perf_sched_group_changed(struct perf_event *leader);
+void perf_plain_retry(struct perf_event_context *ctx);
 void perf_plain_rebind(struct perf_event_context *ctx);
 void perf_plain_rotate(struct perf_event_pmu_context *epc);
 

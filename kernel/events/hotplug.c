@@ -34,6 +34,7 @@ static void cpu_activate(void *unused)
 		return;
 	perf_cpu_side_lock(now);
 	perf_ctx_clock_start(ctx, now);
+	perf_plain_retry(ctx);
 	perf_switched_in(ctx);
 	reload_all(ctx);
 	perf_cpu_side_unlock();

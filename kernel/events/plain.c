@@ -25,6 +25,7 @@ static bool group_may_run(const struct perf_event *leader)
 static void plain_wait(struct perf_event_pmu_context *epc)
 {
 	epc->overcommitted = true;
+	epc->ctx->plain_waits = true;
 	if (epc->ctx->active_cpu == smp_processor_id())
 		perf_rotate_arm(perf_this_cpc(epc->pmu));
 }
@@ -48,6 +49,21 @@ static void plain_try_waiting(struct perf_event_pmu_context *epc)
 	list_for_each_entry(leader, &epc->flexible, group_entry) {
 		if (leader->state == PERF_EVENT_STATE_INACTIVE)
 			plain_try(leader);
+	}
+}
+
+/*
+ * The context has come onto a CPU: groups that have been refused ask again. A driver may not have had
+ * an AUX area before, or not be on every CPU; and the timer of the CPU where it said no will not come.
+ */
+void perf_plain_retry(struct perf_event_context *ctx)
+{
+	struct perf_event_pmu_context *epc;
+
+	ctx->plain_waits = false;
+	list_for_each_entry(epc, &ctx->pmu_ctx_list, entry) {
+		if (epc->overcommitted && !perf_pmu_has_counters(epc->pmu))
+			plain_try_waiting(epc);
 	}
 }
 

@@ -44,7 +44,7 @@ static bool rotate_plain(struct perf_event_pmu_context *epc)
 
 static bool rotate_locked(struct perf_cpu_pmu_context *cpc)
 {
-	struct perf_event_context *task_ctx = this_cpu_ptr(&perf_cpu_context)->task_ctx;
+	struct perf_event_context *task_ctx = this_cpu_ptr(&perf_cpu_context)->task_ctx, *ctx;
 	struct pmu *pmu = cpc->epc.pmu;
 	struct perf_event_pmu_context *epc = task_ctx ? perf_epc_find(task_ctx, pmu) : NULL;
 	bool more;
@@ -53,6 +53,8 @@ static bool rotate_locked(struct perf_cpu_pmu_context *cpc)
 		return rotate_counters(cpc, pmu, epc && !list_empty(&epc->counter_entry) ?
 						 epc : NULL);
 	more = rotate_plain(&cpc->epc);
+	for (ctx = this_cpu_ptr(&perf_cpu_context)->cgrp_ctx; ctx; ctx = ctx->cgrp_next)
+		more |= rotate_plain(perf_epc_find(ctx, pmu));
 	return rotate_plain(epc) || more;
 }
 

@@ -28,6 +28,7 @@ static void switched_group_lost(struct perf_event *leader)
 			perf_sched_load(epc);
 	} else if (!leader->attr.pinned) {
 		epc->overcommitted = true;
+		epc->ctx->plain_waits = true;
 		perf_rotate_arm(perf_this_cpc(epc->pmu));
 	}
 }
@@ -107,6 +108,8 @@ void perf_ctx_sched_in(struct perf_event_context *ctx)
 
 	list_for_each_entry(epc, &ctx->counter_list, counter_entry)
 		perf_sched_load(epc);
+	if (unlikely(ctx->plain_waits))
+		perf_plain_retry(ctx);
 	if (!list_empty(&ctx->switched))
 		perf_switched_in(ctx);
 	if (unlikely(ctx->throttled))
