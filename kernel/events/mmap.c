@@ -6,7 +6,8 @@
  * area is mapped at the offset and size that the user has written into the first page. All pages
  * are mapped at once, so that reading a counter or a record takes no fault; the fault handler
  * serves those that were dropped by madvise(2) or did not fit. Only the first page can be written
- * to by the user. A mapping cannot be grown, split or inherited by fork.
+ * to by the user. A mapping cannot be grown or split, and is not inherited by fork unless madvise(2)
+ * asks for it.
  *
  * Pages are charged to the allowance of the user, perf_event_mlock_kb for each CPU that is online,
  * and beyond it to the address space, within RLIMIT_MEMLOCK. What was charged is remembered with
@@ -135,13 +136,30 @@ static void count_mapping(struct perf_event *event, struct perf_buffer *rb, bool
 		locked_aux(rb)->mmap_count++;
 }
 
-/* A copy of the mapping is made to move it; the original is closed after that. */
+/* Is it mapped by another process than the one that it counts? */
+static bool is_abroad(const struct perf_event *event, const struct vm_area_struct *vma)
+{
+	return event->hw.target && READ_ONCE(event->hw.target->mm) != vma->vm_mm;
+}
+
+/*
+ * A copy of the mapping: it is being moved, and the original will be closed; or it has been told to be
+ * inherited, and belongs to another process.
+ */
 static void mapping_open(struct vm_area_struct *vma)
 {
 	struct perf_event *event = vma->vm_file->private_data;
+	struct perf_buffer *rb = vma->vm_private_data;
+	bool abroad;
 
-	scoped_guard(spinlock, &perf_buffers_lock)
-		count_mapping(event, vma->vm_private_data, is_aux_mapping(vma));
+	scoped_guard(spinlock, &perf_buffers_lock) {
+		count_mapping(event, rb, is_aux_mapping(vma));
+		abroad = !is_aux_mapping(vma) && rb->page_event == event && is_abroad(event, vma);
+		if (abroad)
+			WRITE_ONCE(rb->page_abroad, true);
+	}
+	if (abroad)
+		note_mapped(event, 0);
 	tell_driver_mapped(event, vma->vm_mm);
 }
 
@@ -285,12 +303,6 @@ static void finish_mapping(struct vm_area_struct *vma, struct perf_event *event,
 	tell_driver_mapped(event, vma->vm_mm);
 	if (atomic_read(&event->mmap_count) == 1)
 		note_mapped(event, 1);
-}
-
-/* Is it mapped by another process than the one that it counts? */
-static bool is_abroad(const struct perf_event *event, const struct vm_area_struct *vma)
-{
-	return event->hw.target && READ_ONCE(event->hw.target->mm) != vma->vm_mm;
 }
 
 /* The buffer that the event has already, mapped once more; NULL if it has none. */
