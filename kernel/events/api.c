@@ -104,7 +104,13 @@ const struct perf_event_attr *perf_event_attrs(struct perf_event *event)
 /* The CPU's counters must be given out anew: what the driver allows has changed. */
 static int resched_here(struct perf_event_context *ctx, void *pmu)
 {
+	struct perf_event_context *task_ctx = this_cpu_ptr(&perf_cpu_context)->task_ctx;
+	struct perf_event_pmu_context *epc = task_ctx ? perf_epc_find(task_ctx, pmu) : NULL;
+
 	perf_this_cpc(pmu)->side_seq++;
+	/* Where the CPU side has no events a task's schedule does not look at that. */
+	if (epc)
+		perf_sched_changed(epc);
 	perf_sched_reload(pmu);
 	return 0;
 }

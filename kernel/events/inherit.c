@@ -96,12 +96,19 @@ static struct perf_event *inherit_event(struct inherit *in, struct perf_event *e
 		.cgroup_fd	= -1,
 	};
 	struct perf_event_pmu_context *epc;
+	struct perf_event_attr attr;
 	struct perf_event *child;
 
 	/* A group may be in the care of another PMU than this member's. */
 	epc = child_epc(in->ctx, event->pmu_ctx->pmu);
 	if (!epc)
 		return ERR_PTR(-ENOMEM);
+	/* Address and length change together: IOC_MODIFY_ATTRIBUTES. */
+	if (parent->attr.type == PERF_TYPE_BREAKPOINT) {
+		scoped_guard(mutex, &parent->child_mutex)
+			attr = parent->attr;
+		spec.attr = &attr;
+	}
 	child = perf_event_clone(in->ctx, &spec);
 	if (IS_ERR(child))
 		return child;

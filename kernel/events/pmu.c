@@ -39,13 +39,13 @@ static void pmu_fill_ops(struct pmu *pmu)
 	pmu->check_period = pmu->check_period ?: check_period_any;
 }
 
-static int pmu_alloc_type(struct pmu *pmu, int type)
+static int pmu_alloc_type(int type)
 {
 	int start = type >= 0 ? type : PERF_TYPE_MAX;
 	int end = type >= 0 ? type + 1 : 0;
 
 	lockdep_assert_held(&perf_pmus_lock);
-	return idr_alloc(&pmu_types, pmu, start, end, GFP_KERNEL);
+	return idr_alloc(&pmu_types, NULL, start, end, GFP_KERNEL);
 }
 
 /* The PMU context of a CPU's own context lives in the PMU's per-CPU data. */
@@ -143,7 +143,7 @@ int perf_pmu_register(struct pmu *pmu, const char *name, int type)
 	ret = pmu_alloc_cpu_state(pmu);
 	if (ret)
 		goto err_state;
-	ret = pmu_alloc_type(pmu, type);
+	ret = pmu_alloc_type(type);
 	if (ret < 0)
 		goto err_state;
 	pmu->type = ret;
@@ -153,6 +153,8 @@ int perf_pmu_register(struct pmu *pmu, const char *name, int type)
 		if (ret)
 			goto err_type;
 	}
+	/* From here on it is found, and nothing can fail. */
+	idr_replace(&pmu_types, pmu, pmu->type);
 	list_add_rcu(&pmu->entry, &perf_pmus);
 	return 0;
 

@@ -305,7 +305,7 @@ static ssize_t read_single(struct perf_event *event, u64 format, char __user *bu
 	return (void *)p - (void *)words;
 }
 
-static u64 *put_group(u64 *p, const struct reading *r, u64 format)
+static void put_group(u64 *p, const struct reading *r, u64 format)
 {
 	struct perf_event *leader = r->event, *sibling;
 	const struct member_value *v = r->value;
@@ -318,44 +318,66 @@ static u64 *put_group(u64 *p, const struct reading *r, u64 format)
 		*p++ = v->count;
 		p = put_member_tail(p, sibling, v++, format);
 	}
-	return p;
 }
 
-/*
- * Result and values in one piece of memory, on the stack while the group is small. The group's
- * ctx->mutex keeps its members together meanwhile.
+/**
+ * struct group_answer - what a read of a group says
+ * @words: it
+ * @size: bytes
+ * @large: memory for @words and values, NULL while the group is small
+ * @small_values: values of a small one
+ * @small_words: its @words
  */
-static ssize_t read_group(struct perf_event *leader, u64 format, char __user *buf, size_t count)
+struct group_answer {
+	u64			*words;
+	size_t			size;
+	void			*large;
+	struct member_value	small_values[VALUES_ON_STACK];
+	u64			small_words[3 + 3 * VALUES_ON_STACK];
+};
+
+/* The group's ctx->mutex keeps its members together. 0 or an error; @a->large is to be freed. */
+static int answer_group(struct group_answer *a, struct perf_event *leader, u64 format, size_t count)
 {
-	struct member_value small_values[VALUES_ON_STACK] = {}, *values = small_values;
-	u64 small_words[3 + 3 * VALUES_ON_STACK], *words = small_words, *end;
-	void *large __free(kfree) = NULL;
 	unsigned int nr = 1 + leader->nr_siblings;
-	struct reading r = { .event = leader, .group = true };
-	size_t size = (1 + time_words(format) + nr * member_words(format)) * sizeof(u64);
+	struct reading r = { .event = leader, .group = true, .value = a->small_values };
 	int ret;
 
-	if (count < size)
+	a->size = (1 + time_words(format) + nr * member_words(format)) * sizeof(u64);
+	a->words = a->small_words;
+	if (count < a->size)
 		return perf_refuse(-ENOSPC, "read: the group needs %llu bytes, the buffer has %llu",
-				   size, count);
+				   a->size, count);
 	if (nr > VALUES_ON_STACK) {
-		large = kzalloc(nr * sizeof(*values) + size, GFP_KERNEL);
-		if (!large)
+		a->large = kzalloc(nr * sizeof(*r.value) + a->size, GFP_KERNEL);
+		if (!a->large)
 			return perf_refuse(-ENOMEM, "read: no memory for %llu values", nr);
-		values = large;
-		words = large + nr * sizeof(*values);
+		r.value = a->large;
+		a->words = a->large + nr * sizeof(*r.value);
 	}
-	r.value = values;
 
 	scoped_guard(mutex, &leader->child_mutex)
 		ret = read_family(&r);
 	if (ret)
 		return perf_refuse(ret, "read: a child's group is not like its parent's");
+	put_group(a->words, &r, format);
+	return 0;
+}
 
-	end = put_group(words, &r, format);
-	if (copy_to_user(buf, words, (void *)end - (void *)words))
-		return perf_refuse(-EFAULT, "read: the buffer cannot be written");
-	return (void *)end - (void *)words;
+/* The reader's memory may take its time, and be of somebody who never gives it: no lock is held then. */
+static ssize_t read_group(struct perf_event *event, u64 format, char __user *buf, size_t count)
+{
+	struct group_answer a = {};
+	struct perf_event_context *ctx;
+	ssize_t ret;
+
+	ctx = perf_event_ctx_lock(event);
+	ret = answer_group(&a, event->group_leader, format, count);
+	perf_event_ctx_unlock(ctx);
+	if (!ret && copy_to_user(buf, a.words, a.size))
+		ret = perf_refuse(-EFAULT, "read: the buffer cannot be written");
+	kfree(a.large);
+	return ret ?: a.size;
 }
 
 /**
@@ -371,17 +393,11 @@ static ssize_t read_group(struct perf_event *leader, u64 format, char __user *bu
 ssize_t perf_event_read_file(struct perf_event *event, char __user *buf, size_t count)
 {
 	u64 format = event->attr.read_format;
-	struct perf_event_context *ctx;
-	ssize_t ret;
 
 	if (event->state == PERF_EVENT_STATE_ERROR)
 		return 0;
-	if (format & PERF_FORMAT_GROUP) {
-		ctx = perf_event_ctx_lock(event);
-		ret = read_group(event->group_leader, format, buf, count);
-		perf_event_ctx_unlock(ctx);
-		return ret;
-	}
+	if (format & PERF_FORMAT_GROUP)
+		return read_group(event, format, buf, count);
 	if (count < (time_words(format) + member_words(format)) * sizeof(u64))
 		return perf_refuse(-ENOSPC, "read: needs %llu bytes, the buffer has %llu",
 				   (time_words(format) + member_words(format)) * sizeof(u64), count);
