@@ -889,22 +889,53 @@ static void test_pause(bool paused)
 	close_area(&area);
 }
 
+/*
+ * The event is to run, but there is no area yet: its group is asked again wherever its task comes, for
+ * no timer runs while the task is asleep.
+ */
+static void test_mapped_late(void)
+{
+	struct perf_event_attr attr = aux_attr(RANGE_BYTES);
+	unsigned int traces;
+	struct area area;
+
+	attr.disabled = 0;
+	area = open_data(attr);
+	usleep(100000);
+	usleep(100000);
+	if (map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
+		ktap_bail_out("mmap of the AUX area");
+	for (int i = 0; i < 10; i++)
+		usleep(1000);
+	ioctl(area.fd, PERF_EVENT_IOC_DISABLE, 0);
+	traces = records_of(&area);
+	ktap_result(traces >= 9, "enabled before its area is there: %u traces", traces);
+	close_area(&area);
+}
+
 /* A child's events hold on to each other as their parents do. */
 static void test_inherited(void)
 {
 	struct perf_event_attr attr = aux_attr(RANGE_BYTES), pause;
-	int fd, sibling, status = -1;
+	int sibling, status = -1, turns = 0;
+	uint64_t counted = 0;
+	struct area area;
+	cpu_set_t all;
 	pid_t pid;
 
+	sched_getaffinity(0, sizeof(all), &all);
+	pin_to_cpu(0);
 	attr.inherit = 1;
-	attr.disabled = 0;
-	fd = perf_open(&attr, 0, -1, -1, 0);
+	area = open_data(attr);
+	if (map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
+		ktap_bail_out("mmap of the AUX area");
 	pause = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
 	pause.sample_period = 1;
 	pause.inherit = 1;
 	pause.aux_pause = 1;
-	sibling = perf_open(&pause, 0, -1, fd, 0);
-	pid = fd >= 0 && sibling >= 0 ? fork() : -1;
+	sibling = perf_open(&pause, 0, 0, area.fd, 0);
+	ioctl(area.fd, PERF_EVENT_IOC_ENABLE, 0);
+	pid = sibling >= 0 ? fork() : -1;
 	if (!pid) {
 		for (int i = 0; i < 20; i++) {
 			fault();
@@ -912,12 +943,17 @@ static void test_inherited(void)
 		}
 		_exit(0);
 	}
-	usleep(5000);
+	while (pid > 0 && !counted && ++turns < 10000) {
+		usleep(1000);
+		counted = perf_count(sibling);
+	}
 	close(sibling);
 	if (pid > 0)
 		waitpid(pid, &status, 0);
-	ktap_result(!status, "inherited: closed while a child runs");
-	close(fd);
+	ktap_result(!status && counted, "inherited: closed while a child runs, %llu faults",
+		    (unsigned long long)counted);
+	close_area(&area);
+	sched_setaffinity(0, sizeof(all), &all);
 }
 
 /*
@@ -1300,6 +1336,7 @@ int main(void)
 	test_filter_refusals();
 	test_pause(false);
 	test_pause(true);
+	test_mapped_late();
 	test_inherited();
 	test_skip();
 	test_skip_all();

@@ -306,6 +306,7 @@ static bool descriptor_is_passed_on(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	int fd = open_self(&attr, -1), copy;
+	struct gate go = gate_new();
 	bool good = true;
 	uint64_t before;
 	pid_t pid;
@@ -318,11 +319,14 @@ static bool descriptor_is_passed_on(void)
 	good &= same("through a copy", perf_count(copy), PAGES);
 	pid = fork_child();
 	if (!pid) {
-		sleep_ms(20);	/* until the parent has copied what it writes to */
+		gate_wait(&go);	/* until the parent has copied what it writes to */
+		sleep_ms(20);
 		before = perf_count(copy);
 		fault(PAGES);	/* not inherited: not counted */
 		_exit(!same("in the child", perf_count(copy), before));
 	}
+	warm_up();
+	gate_open(&go);
 	return good & child_was_good(pid);
 }
 

@@ -58,7 +58,7 @@ begin() {
 }
 
 # A second at 1000 Hz, and what perf needs to begin and end.
-most=1500
+most=3500
 
 thread() {	# NAME
 	grep -l "^$1$" /proc/$pid/task/*/comm | cut -d/ -f5
@@ -105,8 +105,8 @@ result $? "--no-inherit"
 record -e $calls -c 7 $hot calls 703 && is samples "$(lines getppid)" 100
 result $? "-c 7"
 
-record -e $calls -c 1 -D 500 sh -c "$hot calls 30; sleep 1; $hot calls 40" && is samples "$(lines getppid)" 40
-result $? "-D 500"
+record -e $calls -c 1 -D 2500 sh -c "$hot calls 30; sleep 5; $hot calls 40" && is samples "$(lines getppid)" 40
+result $? "-D 2500"
 
 record -e raw_syscalls:sys_enter --filter 'id == 173 || id == 110' $hot calls 60 && is samples "$(lines sys_enter)" 60
 result $? "--filter"
@@ -206,10 +206,12 @@ else
 	rm -f $data.*
 
 	# Snapshots of a buffer that is written over, one for each signal, and one at the end.
+	rm -f /tmp/first
 	(timeout 60 perf record -q -o $data --overwrite -m 4 --switch-output=signal -e probe_hot:probed \
-		sh -c "$hot probed 3000; sleep 2; $hot probed 5000; sleep 1" >$out 2>&1) &
+		sh -c "$hot probed 3000; : >/tmp/first; sleep 4; $hot probed 5000; sleep 1" >$out 2>&1) &
 	waiter=$!
-	sleep 2
+	until [ -e /tmp/first ] || ! kill -0 $waiter 2>/dev/null; do usleep 100000; done
+	sleep 1
 	kill -USR2 $(pidof perf)
 	wait $waiter
 	set -- $data.[0-9]*

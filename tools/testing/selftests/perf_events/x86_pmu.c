@@ -384,6 +384,39 @@ static bool rdpmc_is_for_the_task(void)
 	       between("count", told, LOOPS, UINT64_MAX / 2);
 }
 
+/* A copy of the page that a child was made to inherit. */
+static bool inherited_page_has_no_index(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct perf_event_mmap_page *page;
+	uint32_t own;
+	pid_t child;
+	int fd;
+
+	need_instructions();
+	need_cpus(2);
+	pin_to_cpu(0);
+	attr.disabled = 0;
+	fd = open_self(&attr, -1);
+	page = map_event(fd);
+	own = page->index;
+	MUST(madvise(page, sysconf(_SC_PAGESIZE), MADV_DOFORK));
+	child = fork_child();
+	if (!child) {
+		uint32_t indices = 0;
+
+		MUST(pin_to_cpu(1));
+		for (int i = 0; i < 100; i++) {
+			usleep(1000);
+			indices |= *(volatile uint32_t *)&page->index;
+		}
+		_exit(!same("index", indices, 0));
+	}
+	for (int i = 0; i < 1000; i++)
+		run_loop(LOOPS / 100);
+	return between("its own index before that", own, 1, UINT32_MAX) & child_was_good(child);
+}
+
 /* Each overflow starts the counter from another value; the program goes on as if there were none. */
 static bool rdpmc_follows_overflows(void)
 {
@@ -842,6 +875,7 @@ static const struct test tests[] = {
 	{ "what was granted is not asked of children", children_are_not_asked_again },
 	{ "rdpmc in user space counts exactly", rdpmc_counts_exactly },
 	{ "rdpmc: no index for another task", rdpmc_is_for_the_task },
+	{ "rdpmc: no index for whoever inherits the page", inherited_page_has_no_index },
 	{ "rdpmc follows overflows", rdpmc_follows_overflows },
 	{ "rdpmc follows a wrap", rdpmc_follows_a_wrap },
 	{ "rdpmc follows schedules", rdpmc_follows_schedules },
