@@ -4,6 +4,10 @@
 #   JOBS=n   TARBALL=linux-source-6.12.tar.xz   KERNEL=ours|stock|debug   CMD='...'   SMP=n
 #   ICOUNT=shift   PMU=name   TIMEOUT=seconds   APPEND='kernel parameters'   QEMU_ARGS='...'
 
+# A recipe would take a path with a blank for two, and Kbuild knows no such path.
+$(foreach path,CURDIR BUILD O TARBALL,$(if $(word 2,$($(path))),$(error \
+	$(path) has a blank: $($(path)); use a path without)))
+
 ARCH ?= x86_64
 BUILD ?= build
 JOBS ?= $(shell nproc)
@@ -23,6 +27,8 @@ CONFIG := scripts/config $(ARCH)
 KBUILD := scripts/kbuild $(ARCH)
 
 .DEFAULT_GOAL := help
+# Each step uses all CPUs by itself; two of them would only be in each other's way.
+.NOTPARALLEL:
 .PHONY: help
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile
@@ -96,7 +102,8 @@ check-debug: ## the same on the debug kernel, where any complaint is a failure
 	@$(CHECK) --kernel debug
 
 storm: debug guest ## the random storm on the debug kernel, for SECONDS (600)
-	@scripts/check --kernel debug --arch $(ARCH) --append STORM_SECONDS=$(or $(SECONDS),600) storm
+	@scripts/check --kernel debug --arch $(ARCH) --limit $$(($(or $(SECONDS),600) + 300)) \
+		--append STORM_SECONDS=$(or $(SECONDS),600) storm
 
 check-stock: ## the selftests on the stock kernel (what they show there is for comparison)
 	$(call each,stock guest qemu)
