@@ -510,6 +510,7 @@ static void test_signals(uint32_t wakeup, unsigned int pages, bool in_child)
 
 	attr.wakeup_events = wakeup;
 	attr.inherit = in_child;
+	attr.read_format = 0;
 	ring = ring_of(perf_open(&attr, 0, in_child ? 0 : -1, -1, 0), pages, PROT_READ | PROT_WRITE);
 	signals = bad_signals = 0;
 	sigaction(SIGRTMIN, &action, NULL);
@@ -540,8 +541,9 @@ static void test_signals(uint32_t wakeup, unsigned int pages, bool in_child)
 			good &= signals == i;
 		}
 	}
-	ktap_result(good && !bad_signals, "SIGIO for each overflow%s, wakeup_events %u, %u pages: %d, %d wrong",
-		    in_child ? " of a child" : "", wakeup, pages, signals, bad_signals);
+	ktap_result(good && !bad_signals, "SIGIO for each overflow%s, wakeup_events %u, %u pages: %d of %llu, %d wrong",
+		    in_child ? " of a child" : "", wakeup, pages, signals,
+		    (unsigned long long)perf_count(ring.fd), bad_signals);
 	ring_close(&ring);
 }
 
