@@ -646,11 +646,46 @@ static bool migrations_swallow_no_overflow(void)
 	return one_sample_a_period(&s);
 }
 
+/* Of pinned events of this kind that are on at once, how many count. */
+static unsigned int how_many_fit(uint64_t event)
+{
+	struct perf_event_attr attr = hw_attr(event, "u");
+	unsigned int nr = 0, fit = 0;
+	uint64_t value;
+	int fd[40];
+
+	attr.pinned = 1;
+	attr.disabled = 0;
+	for (; nr < ARRAY_SIZE(fd); nr++)
+		fd[nr] = open_self(&attr, -1);
+	while (nr) {
+		fit += read(fd[--nr], &value, sizeof(value)) == sizeof(value);
+		close(fd[nr]);
+	}
+	return fit;
+}
+
+/* The cycle counter runs while any thread of its core runs, so where there are several it serves nobody. */
+static bool cycles_are_the_threads_own(void)
+{
+	char siblings[32] = "";
+	bool threads;
+
+	need_pmu();
+	need_instructions();
+	read_line("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", siblings, sizeof(siblings));
+	threads = strpbrk(siblings, ",-");
+	return same(threads ? "counters for cycles of a thread" : "counters for cycles",
+		    how_many_fit(PERF_COUNT_HW_CPU_CYCLES),
+		    how_many_fit(PERF_COUNT_HW_INSTRUCTIONS) + !threads);
+}
+
 static const struct test tests[] = {
 	{ "sysfs has its events, fields and capabilities", sysfs_describes_it },
 	{ "refuses what it cannot do", refuses_what_it_cannot },
 	{ "user page: index 0 while the sysctl is off", index_is_0_without_the_sysctl },
 	{ "user page: index 0 for who has not asked", index_is_0_without_asking },
+	{ "cycles are the thread's own", cycles_are_the_threads_own },
 	{ "user space reads 64 bits", user_reads_64_bits },
 	{ "user space reads 32 bits", user_reads_32_bits },
 	{ "user space reads past a wrap of 32 bits", user_reads_past_a_wrap },
