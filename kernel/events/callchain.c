@@ -25,21 +25,16 @@
 
 #define CONTEXT_LEVELS 4	/* as many as interrupt_context_level() tells apart */
 
-#define BUSY_COLLECTING	1
-#define BUSY_SAMPLE	2	/* until perf_callchain_release() */
-
 /**
  * struct callchain_cpu - one CPU's buffers
- * @busy: BUSY_* in this kind of context
- * @entry_size: bytes of a buffer
  * @max_stack: addresses for which it has room
- * @entries: the buffers, one behind the other; NULL if there are none
+ * @size: bytes of a buffer
+ * @buffers: one for each kind of context, one behind the other; NULL if there are none
  */
 struct callchain_cpu {
-	u8		busy[CONTEXT_LEVELS];
 	u32		max_stack;
-	size_t		entry_size;
-	void		*entries;
+	size_t		size;
+	void		*buffers;
 };
 
 int sysctl_perf_event_max_stack __read_mostly = PERF_MAX_STACK_DEPTH;
@@ -50,7 +45,7 @@ static bool buffers_there;
 static atomic_t buffers_users;
 static DEFINE_PER_CPU(struct callchain_cpu, callchain_cpu);
 
-static struct perf_callchain_entry no_callchain;
+static struct perf_callchain_buffer no_callchain;
 
 void __weak perf_callchain_kernel(struct perf_callchain_entry_ctx *entry, struct pt_regs *regs)
 {
@@ -70,26 +65,25 @@ static void free_buffers(void)
 	for_each_possible_cpu(cpu) {
 		struct callchain_cpu *c = per_cpu_ptr(&callchain_cpu, cpu);
 
-		kvfree(c->entries);
-		c->entries = NULL;
+		kvfree(c->buffers);
+		c->buffers = NULL;
 	}
 }
 
 static int alloc_buffers(void)
 {
-	size_t entry_size = sizeof(struct perf_callchain_entry) +
-			    sizeof(u64) * (sysctl_perf_event_max_stack +
-					   sysctl_perf_event_max_contexts_per_stack);
+	size_t size = sizeof(struct perf_callchain_buffer) +
+		      sizeof(u64) * (sysctl_perf_event_max_stack +
+				     sysctl_perf_event_max_contexts_per_stack);
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
 		struct callchain_cpu *c = per_cpu_ptr(&callchain_cpu, cpu);
 
 		c->max_stack = sysctl_perf_event_max_stack;
-		c->entry_size = entry_size;
-		c->entries = kvmalloc_node(entry_size * CONTEXT_LEVELS, GFP_KERNEL,
-					   cpu_to_node(cpu));
-		if (!c->entries) {
+		c->size = size;
+		c->buffers = kvzalloc_node(size * CONTEXT_LEVELS, GFP_KERNEL, cpu_to_node(cpu));
+		if (!c->buffers) {
 			free_buffers();
 			return -ENOMEM;
 		}
@@ -149,26 +143,21 @@ int perf_event_max_stack_handler(const struct ctl_table *table, int write, void 
 	return 0;
 }
 
-/* This CPU's buffer for this kind of context, and how many addresses it takes. */
-static __always_inline struct perf_callchain_entry *claim_entry(int *level, u32 *max_stack, u8 busy)
+/* This CPU's buffer for this kind of context, if nobody has it, and how many addresses it takes. */
+static __always_inline struct perf_callchain_entry *claim_entry(u32 *max_stack)
 {
 	struct callchain_cpu *c = this_cpu_ptr(&callchain_cpu);
+	struct perf_callchain_buffer *buffer = c->buffers;
 
-	*level = interrupt_context_level();
-	if (unlikely(c->busy[*level] || !c->entries)) {
-		*level = -1;
+	if (unlikely(!buffer))
 		return NULL;
-	}
-	c->busy[*level] = busy;
+	buffer = (void *)buffer + interrupt_context_level() * c->size;
+	if (unlikely(buffer->busy))
+		return NULL;
+	WRITE_ONCE(buffer->busy, 1);
 	barrier();
 	*max_stack = c->max_stack;
-	return c->entries + *level * c->entry_size;
-}
-
-static __always_inline void release_entry(int level)
-{
-	barrier();
-	__this_cpu_write(callchain_cpu.busy[level], 0);
+	return &buffer->chain;
 }
 
 /**
@@ -180,14 +169,20 @@ static __always_inline void release_entry(int level)
  */
 struct perf_callchain_entry *get_callchain_entry(int *rctx)
 {
+	struct perf_callchain_entry *entry;
 	u32 max_stack;
 
-	return claim_entry(rctx, &max_stack, BUSY_COLLECTING);
+	entry = claim_entry(&max_stack);
+	*rctx = entry ? interrupt_context_level() : -1;
+	return entry;
 }
 
 void put_callchain_entry(int rctx)
 {
-	release_entry(rctx);
+	struct callchain_cpu *c = this_cpu_ptr(&callchain_cpu);
+	struct perf_callchain_buffer *buffer = c->buffers + rctx * c->size;
+
+	perf_callchain_release(&buffer->chain);
 }
 
 /*
@@ -250,13 +245,12 @@ static void collect_user(struct perf_callchain_entry_ctx *ctx, struct pt_regs *r
 }
 
 static __always_inline struct perf_callchain_entry *
-collect(struct pt_regs *regs, bool kernel, bool user, u32 max_stack, bool add_mark, u8 busy)
+collect(struct pt_regs *regs, bool kernel, bool user, u32 max_stack, bool add_mark)
 {
 	struct perf_callchain_entry_ctx ctx = {};
 	u32 limit;
-	int level;
 
-	ctx.entry = claim_entry(&level, &limit, busy);
+	ctx.entry = claim_entry(&limit);
 	if (unlikely(!ctx.entry))
 		return NULL;
 	ctx.entry->nr = 0;
@@ -267,8 +261,6 @@ collect(struct pt_regs *regs, bool kernel, bool user, u32 max_stack, bool add_ma
 	if (user)
 		collect_user(&ctx, regs, add_mark);
 
-	if (busy != BUSY_SAMPLE)
-		release_entry(level);
 	return ctx.entry;
 }
 
@@ -287,7 +279,12 @@ collect(struct pt_regs *regs, bool kernel, bool user, u32 max_stack, bool add_ma
 struct perf_callchain_entry *get_perf_callchain(struct pt_regs *regs, bool kernel, bool user,
 						u32 max_stack, bool crosstask, bool add_mark)
 {
-	return collect(regs, kernel, user && !crosstask, max_stack, add_mark, BUSY_COLLECTING);
+	struct perf_callchain_entry *entry;
+
+	entry = collect(regs, kernel, user && !crosstask, max_stack, add_mark);
+	if (entry)
+		perf_callchain_release(entry);
+	return entry;
 }
 
 /**
@@ -305,18 +302,6 @@ struct perf_callchain_entry *perf_callchain(struct perf_event *event, struct pt_
 	struct perf_callchain_entry *entry;
 
 	entry = collect(regs, !event->attr.exclude_callchain_kernel, user,
-			event->attr.sample_max_stack, true, BUSY_SAMPLE);
-	return entry ?: &no_callchain;
-}
-
-/**
- * perf_callchain_release - a sample's call chain is not needed any more
- * @chain: from perf_callchain() in the same kind of context, or a driver's own
- */
-void perf_callchain_release(const struct perf_callchain_entry *chain)
-{
-	int level = interrupt_context_level();
-
-	if (chain != &no_callchain && __this_cpu_read(callchain_cpu.busy[level]) == BUSY_SAMPLE)
-		release_entry(level);
+			event->attr.sample_max_stack, true);
+	return entry ?: &no_callchain.chain;
 }

@@ -16,8 +16,22 @@ int perf_refusal_format(char *buf, size_t size);
 unsigned int perf_refusals(void);
 int __init perf_refuse_init(void);
 
-/* callchain.c: beside the public ones */
-void perf_callchain_release(const struct perf_callchain_entry *chain);
+/**
+ * struct perf_callchain_buffer - what a call chain is collected in
+ * @busy: somebody needs what is in it
+ * @chain: the chain
+ */
+struct perf_callchain_buffer {
+	u64				busy;
+	struct perf_callchain_entry	chain;
+};
+
+/* A sample's call chain is not needed any more. @chain: from perf_callchain(), as every sample's is. */
+static __always_inline void perf_callchain_release(struct perf_callchain_entry *chain)
+{
+	barrier();
+	WRITE_ONCE(container_of(chain, struct perf_callchain_buffer, chain)->busy, 0);
+}
 
 /* Nanoseconds; NMI-safe; monotonic on one CPU. The clock of every context. */
 static __always_inline u64 perf_clock(void)
