@@ -899,7 +899,8 @@ static void test_frequency(void)
 			last = s.period;
 		}
 		between(n, freq[i] * 7 / 10, freq[i] * 13 / 10 + 20, "frequency: samples in a second");
-		between(jumps, 0, late / 10, "   jumps of the period, settled");
+		/* A debug kernel's faults come unevenly. Control that does not settle jumps each other time. */
+		between(jumps, 0, late / 5, "   jumps of the period, settled");
 		close_mapped(fd);
 	}
 }
