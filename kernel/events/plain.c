@@ -60,6 +60,7 @@ void perf_plain_retry(struct perf_event_context *ctx)
 {
 	struct perf_event_pmu_context *epc;
 
+	lockdep_assert_held(&ctx->lock);
 	ctx->plain_waits = false;
 	list_for_each_entry(epc, &ctx->pmu_ctx_list, entry) {
 		if (epc->overcommitted && !perf_pmu_has_counters(epc->pmu))

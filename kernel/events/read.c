@@ -343,6 +343,8 @@ static int answer_group(struct group_answer *a, struct perf_event *leader, u64 f
 	struct reading r = { .event = leader, .group = true, .value = a->small_values };
 	int ret;
 
+	lockdep_assert_held(&leader->ctx->mutex);
+	a->large = NULL;
 	a->size = (1 + time_words(format) + nr * member_words(format)) * sizeof(u64);
 	a->words = a->small_words;
 	if (count < a->size)
@@ -354,6 +356,8 @@ static int answer_group(struct group_answer *a, struct perf_event *leader, u64 f
 			return perf_refuse(-ENOMEM, "read: no memory for %llu values", nr);
 		r.value = a->large;
 		a->words = a->large + nr * sizeof(*r.value);
+	} else {
+		memset(r.value, 0, nr * sizeof(*r.value));
 	}
 
 	scoped_guard(mutex, &leader->child_mutex)
@@ -367,7 +371,7 @@ static int answer_group(struct group_answer *a, struct perf_event *leader, u64 f
 /* The reader's memory may take its time, and be of somebody who never gives it: no lock is held then. */
 static ssize_t read_group(struct perf_event *event, u64 format, char __user *buf, size_t count)
 {
-	struct group_answer a = {};
+	struct group_answer a __uninitialized;
 	struct perf_event_context *ctx;
 	ssize_t ret;
 

@@ -443,6 +443,7 @@ void x86_prepare_selects(struct x86_cpu *cpu)
 	u64 armed, status;
 	unsigned int idx;
 
+	lockdep_assert_irqs_disabled();
 	armed = this_cpu_xchg(x86_cpu.armed, 0);
 	x86_cpu_rest(cpu);
 	rdmsrl(x86_hw.global_status, status);

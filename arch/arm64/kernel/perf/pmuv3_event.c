@@ -290,8 +290,9 @@ static int classify_user(struct perf_event *event, bool is_long, bool wide)
 /*
  * Which counters will do. The fixed ones have no threshold; PMICNTR_EL0 is not open to EL0. Where a
  * core runs several threads the cycle counter runs with any of them, an event counter with its own
- * (DDI 0487, "Time as measured by the Performance Monitors cycle counter"). A part that cannot chain (an emulator: the architecture demands it) counts 64 bits by the interrupt at
- * each wrap, as it does where nobody asked for a long counter.
+ * (DDI 0487, "Time as measured by the Performance Monitors cycle counter"). A part that cannot chain
+ * (an emulator: the architecture demands it) counts 64 bits by the interrupt at each wrap, as it does
+ * where nobody asked for a long counter.
  */
 static int classify(struct perf_event *event)
 {

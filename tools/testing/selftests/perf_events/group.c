@@ -227,22 +227,9 @@ static bool leader_rules(void)
 /* Counters for programmable events, found by filling them with pinned ones. */
 static unsigned int counters(void)
 {
-	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
-	unsigned int nr = 0, fits = 0;
-	uint64_t value;
-	int fd[40];
-
-	attr.pinned = 1;
-	attr.disabled = 0;
 	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
 		skip_case("no cycle counter");
-	for (; nr < ARRAY_SIZE(fd); nr++)
-		fd[nr] = open_self(&attr, -1);
-	while (nr)
-		fits += read(fd[--nr], &value, sizeof(value)) == sizeof(value);
-	for (; nr < ARRAY_SIZE(fd); nr++)
-		close(fd[nr]);
-	return fits;
+	return pinned_that_count(PERF_COUNT_HW_CPU_CYCLES);
 }
 
 /* Pinned events beyond the counters end in the error state; reading them finds the end of file. */

@@ -646,25 +646,6 @@ static bool migrations_swallow_no_overflow(void)
 	return one_sample_a_period(&s);
 }
 
-/* Of pinned events of this kind that are on at once, how many count. */
-static unsigned int how_many_fit(uint64_t event)
-{
-	struct perf_event_attr attr = hw_attr(event, "u");
-	unsigned int nr = 0, fit = 0;
-	uint64_t value;
-	int fd[40];
-
-	attr.pinned = 1;
-	attr.disabled = 0;
-	for (; nr < ARRAY_SIZE(fd); nr++)
-		fd[nr] = open_self(&attr, -1);
-	while (nr) {
-		fit += read(fd[--nr], &value, sizeof(value)) == sizeof(value);
-		close(fd[nr]);
-	}
-	return fit;
-}
-
 /* The cycle counter runs while any thread of its core runs, so where there are several it serves nobody. */
 static bool cycles_are_the_threads_own(void)
 {
@@ -676,8 +657,8 @@ static bool cycles_are_the_threads_own(void)
 	read_line("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", siblings, sizeof(siblings));
 	threads = strpbrk(siblings, ",-");
 	return same(threads ? "counters for cycles of a thread" : "counters for cycles",
-		    how_many_fit(PERF_COUNT_HW_CPU_CYCLES),
-		    how_many_fit(PERF_COUNT_HW_INSTRUCTIONS) + !threads);
+		    pinned_that_count(PERF_COUNT_HW_CPU_CYCLES),
+		    pinned_that_count(PERF_COUNT_HW_INSTRUCTIONS) + !threads);
 }
 
 static const struct test tests[] = {

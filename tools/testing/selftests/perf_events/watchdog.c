@@ -22,7 +22,7 @@ static void watchdog(int on)
 }
 
 /* How many pinned events of all programs on CPU 0 count beside each other. */
-static unsigned int pinned_that_count(void)
+static unsigned int pinned_on_cpu(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "uk");
 	int fd[MOST_PINNED];
@@ -47,11 +47,11 @@ static bool takes_a_counter(void)
 	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
 		skip_case("no cycle counter");
 	watchdog(0);
-	off = pinned_that_count();
+	off = pinned_on_cpu();
 	watchdog(1);
-	on = pinned_that_count();
+	on = pinned_on_cpu();
 	watchdog(0);
-	off_again = pinned_that_count();
+	off_again = pinned_on_cpu();
 	ktap_note("%u counters for cycles", off);
 	return between("counters", off, 2, MOST_PINNED - 1) & same("with the detector", on, off - 1) &
 	       same("after it", off_again, off);

@@ -305,6 +305,25 @@ static inline int open_self(struct perf_event_attr *attr, int group)
 	return MUST(perf_open(attr, 0, -1, group, PERF_FLAG_FD_CLOEXEC));
 }
 
+/* Of pinned events of a kind that are on at once, how many count: a pinned one that cannot ends its file. */
+static inline unsigned int pinned_that_count(uint64_t event)
+{
+	struct perf_event_attr attr = hw_attr(event, "u");
+	unsigned int nr = 0, fit = 0;
+	uint64_t value;
+	int fd[40];
+
+	attr.pinned = 1;
+	attr.disabled = 0;
+	for (; nr < ARRAY_SIZE(fd); nr++)
+		fd[nr] = open_self(&attr, -1);
+	while (nr)
+		fit += read(fd[--nr], &value, sizeof(value)) == sizeof(value);
+	for (; nr < ARRAY_SIZE(fd); nr++)
+		close(fd[nr]);
+	return fit;
+}
+
 /* How many of these can count at once: as many as a group may have. */
 static inline unsigned int capacity(uint64_t event)
 {
