@@ -142,22 +142,32 @@ static bool at_function_entry(struct pt_regs *regs)
 #endif
 }
 
-/* Reads words of @size bytes at @addr into @to; false where the program has no memory. */
-static bool read_user(u64 *to, unsigned int n, unsigned int size, unsigned long addr)
+/*
+ * Reads words of @size bytes at @addr into @to; false where the program has no memory. Page faults are
+ * disabled, and the memory is known to be current's.
+ */
+static __always_inline bool read_user(u64 *to, unsigned int n, unsigned int size,
+				      unsigned long addr)
 {
-	u32 narrow[2];
+	void __user *from = (void __user *)addr;
 	unsigned int i;
+	u32 narrow;
 
-	if (!access_ok((void __user *)addr, n * size))
+	if (!user_read_access_begin(from, n * size))
 		return false;
-	if (size == sizeof(u64))
-		return !copy_from_user_nmi(to, (void __user *)addr, n * size);
-
-	if (copy_from_user_nmi(narrow, (void __user *)addr, n * size))
-		return false;
-	for (i = 0; i < n; i++)
-		to[i] = narrow[i];
+	for (i = 0; i < n; i++) {
+		if (size == sizeof(u64)) {
+			unsafe_get_user(to[i], (u64 __user *)from + i, fault);
+		} else {
+			unsafe_get_user(narrow, (u32 __user *)from + i, fault);
+			to[i] = narrow;
+		}
+	}
+	user_read_access_end();
 	return true;
+fault:
+	user_read_access_end();
+	return false;
 }
 
 /**
