@@ -94,22 +94,27 @@ unsigned long perf_misc_flags(struct pt_regs *regs)
 
 /* -------------------------------------------------------------- the kernel's chain */
 
+/*
+ * Registers as the processor has saved them belong to the first address. Others only say where the stack
+ * begins; there the instruction pointer is found as a return address. Nonzero if the chain is full.
+ */
+static int first_frame(struct unwind_state *state, struct perf_callchain_entry_ctx *entry,
+		       struct pt_regs *regs)
+{
+	bool saved = regs->flags & X86_EFLAGS_FIXED;
+
+	unwind_start(state, current, saved ? regs : NULL, saved ? NULL : (void *)regs->sp);
+	return saved ? perf_callchain_store(entry, regs->ip) : 0;
+}
+
 void perf_callchain_kernel(struct perf_callchain_entry_ctx *entry, struct pt_regs *regs)
 {
 	struct unwind_state state;
 	unsigned long addr;
 
 	/* What a guest was doing is the guest's business. */
-	if (perf_guest_state())
+	if (perf_guest_state() || first_frame(&state, entry, regs))
 		return;
-
-	if (perf_callchain_store(entry, regs->ip))
-		return;
-	/* Registers that are not as the processor saved them only say where the stack begins. */
-	if (regs->flags & X86_EFLAGS_FIXED)
-		unwind_start(&state, current, regs, NULL);
-	else
-		unwind_start(&state, current, NULL, (unsigned long *)regs->sp);
 
 	for (; !unwind_done(&state); unwind_next_frame(&state)) {
 		addr = unwind_get_return_address(&state);

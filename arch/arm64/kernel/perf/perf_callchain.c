@@ -57,13 +57,53 @@ void perf_callchain_user(struct perf_callchain_entry_ctx *entry, struct pt_regs 
 }
 
 /**
+ * struct caller_walk - a walk from where a hook of perf was called
+ * @entry: where the addresses go
+ * @caller: the first one, which is stored already
+ * @again: how often it may still come
+ */
+struct caller_walk {
+	struct perf_callchain_entry_ctx	*entry;
+	unsigned long			caller;
+	unsigned int			again;
+};
+
+static bool store_further(void *cookie, unsigned long address)
+{
+	struct caller_walk *walk = cookie;
+
+	if (walk->again && address == walk->caller) {
+		walk->again--;
+		return true;
+	}
+	walk->again = 0;
+	return !perf_callchain_store(walk->entry, address);
+}
+
+/*
+ * What perf_fetch_caller_regs() makes of the frame that is left: its return address is the instruction
+ * pointer, and is found there once more.
+ */
+static void walk_caller(struct perf_callchain_entry_ctx *entry, struct pt_regs *regs)
+{
+	struct caller_walk walk = { entry, regs->pc, 2 };
+
+	if (!perf_callchain_store(entry, regs->pc))
+		arch_stack_walk(store_further, &walk, current, regs);
+}
+
+/**
  * perf_callchain_kernel - chain of the kernel code that was interrupted
  * @entry: where it goes
  * @regs: the registers there
  */
 void perf_callchain_kernel(struct perf_callchain_entry_ctx *entry, struct pt_regs *regs)
 {
-	if (!perf_guest_state())
+	if (perf_guest_state())
+		return;
+	if (regs->pstate == PSR_MODE_EL1h)
+		walk_caller(entry, regs);
+	else
 		arch_stack_walk(store_address, entry, current, regs);
 }
 

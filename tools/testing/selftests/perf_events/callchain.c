@@ -219,34 +219,86 @@ static void test_busy(void)
 	ktap_result(good, "busy while an event wants chains, and not after");
 }
 
-/*
- * A function that the kernel calls while it writes a sample is traced, with a call chain too, which is
- * longer. The sample has its own chain nevertheless: its size is what its header says.
- */
-static void test_traced(void)
+static int tracepoint(const char *name)
 {
-	struct perf_event_attr attr = chain_attr(), trace;
-	struct perf_event_mmap_page *user;
-	unsigned int samples = 0, wrong = 0;
-	uint64_t tail = 0, mask;
-	int fd, tracer, id = 0;
-	char line[16] = "";
+	char path[100], line[16] = "";
 	FILE *f;
+	int id = 0;
 
-	f = fopen("/sys/kernel/tracing/events/ftrace/function/id", "r");
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", name);
+	f = fopen(path, "r");
 	if (f) {
 		if (fgets(line, sizeof(line), f))
 			id = atoi(line);
 		fclose(f);
 	}
-	trace = perf_attr(PERF_TYPE_TRACEPOINT, id);
+	return id;
+}
+
+/*
+ * Where there is no interrupt, a chain begins with whoever called the kernel's hook, and nobody is in it
+ * twice.
+ */
+static void callers(const char *what, struct perf_event_attr attr)
+{
+	struct perf_event_mmap_page *user;
+	bool good;
+	int fd;
+
+	attr.exclude_callchain_user = 1;
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	user = mmap(NULL, 17 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fd < 0 || user == MAP_FAILED)
+		ktap_bail_out("an event for callers");
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	usleep(2000);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	read_last(user);
+	good = chain.samples && chain.nr >= 5 && chain.nr < MAX_IPS &&
+	       chain.ip[0] == (uint64_t)PERF_CONTEXT_KERNEL;
+	for (uint64_t i = 1; good && i + 1 < chain.nr; i++)
+		good = chain.ip[i] != chain.ip[i + 1];
+	if (!ktap_result(good, "%s", what)) {
+		for (uint64_t i = 0; i < chain.nr && i < 8; i++)
+			ktap_note("%llx", (unsigned long long)chain.ip[i]);
+	}
+	munmap(user, 17 * page);
+	close(fd);
+}
+
+static void test_callers(void)
+{
+	struct perf_event_attr attr = chain_attr();
+
+	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	callers("callers of a software event's hook", attr);
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = tracepoint("sched/sched_switch");
+	callers("callers of a tracepoint", attr);
+}
+
+/*
+ * A function that the kernel calls while it writes a sample is traced, with a call chain too, which is
+ * longer. The sample has its own chain nevertheless: its size is what its header says. For several
+ * that one hit is worth see bpf.c.
+ */
+static void test_traced(void)
+{
+	const char *what = "a traced function in the middle of a sample";
+	struct perf_event_attr attr = chain_attr();
+	struct perf_event_attr trace = perf_attr(PERF_TYPE_TRACEPOINT, tracepoint("ftrace/function"));
+	struct perf_event_mmap_page *user;
+	unsigned int samples = 0, wrong = 0;
+	uint64_t tail = 0, mask;
+	int fd, tracer;
+
 	trace.sample_period = 1;
 	trace.sample_type = PERF_SAMPLE_CALLCHAIN;
 	trace.disabled = 1;
 	trace.exclude_callchain_user = 1;
-	tracer = id ? perf_open(&trace, 0, -1, -1, 0) : -1;
+	tracer = trace.config ? perf_open(&trace, 0, -1, -1, 0) : -1;
 	if (tracer < 0) {
-		ktap_skip("a traced function in the middle of a sample", "functions cannot be traced");
+		ktap_skip(what, "functions cannot be traced");
 		return;
 	}
 	if (ioctl(tracer, PERF_EVENT_IOC_SET_FILTER, "ip == perf_output_begin*")) {
@@ -285,8 +337,8 @@ static void test_traced(void)
 		tail += header->size;
 	}
 	ktap_result(samples > 100 && !wrong && perf_count(tracer) > 10,
-		    "a traced function in the middle of a sample: %u samples, %u wrong, %llu calls", samples,
-		    wrong, (unsigned long long)perf_count(tracer));
+		    "%s: %u samples, %u wrong, %llu calls", what, samples, wrong,
+		    (unsigned long long)perf_count(tracer));
 	munmap(user, 65 * page);
 	close(fd);
 	close(tracer);
@@ -298,6 +350,7 @@ int main(void)
 	ktap_start(0);
 	test_user();
 	test_kernel();
+	test_callers();
 	test_limits();
 	test_busy();
 	test_traced();
