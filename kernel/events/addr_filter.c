@@ -188,7 +188,7 @@ static bool filter_in_vma(const struct perf_addr_filter *filter, struct vm_area_
 	u64 to = min_t(u64, filter->offset + filter->size, end);
 
 	if (!vma->vm_file || !(vma->vm_flags & VM_EXEC) || !filter->path.dentry ||
-	    file_inode(vma->vm_file) != d_inode(filter->path.dentry))
+	    file_user_inode(vma->vm_file) != d_inode(filter->path.dentry))
 		return false;
 	if (filter->size ? from >= to : (filter->offset < begin || filter->offset >= end))
 		return false;
@@ -215,14 +215,19 @@ static void find_in_mm(struct perf_addr_filter *filter, struct mm_struct *mm,
 	}
 }
 
-/* @mm may be NULL, or is locked for reading. */
-static void find_ranges(struct perf_event *event, struct mm_struct *mm)
+/*
+ * @mm may be NULL, or is locked for reading. False if the task has another one by now: what exec has
+ * found there is not to be overwritten.
+ */
+static bool find_ranges(struct perf_event *event, struct mm_struct *mm)
 {
 	struct perf_addr_filters_head *head = perf_event_addr_filters(event);
 	struct perf_addr_filter_range *range = event->addr_filter_ranges;
 	struct perf_addr_filter *filter;
 
 	guard(raw_spinlock_irqsave)(&head->lock);
+	if (mm && READ_ONCE(event->hw.target->mm) != mm)
+		return false;
 	list_for_each_entry(filter, &head->list, entry) {
 		*range = (struct perf_addr_filter_range){};
 		if (!filter->path.dentry)
@@ -232,6 +237,7 @@ static void find_ranges(struct perf_event *event, struct mm_struct *mm)
 		range++;
 	}
 	ranges_changed(event);
+	return true;
 }
 
 /* Interrupts off, on the event's CPU: the driver looks at the ranges when it starts. */
@@ -264,20 +270,28 @@ static void restart(struct perf_event *event)
 		smp_call_function_single(cpu, restart_called, event, 1);
 }
 
-static void apply(struct perf_event *event)
+static bool try_apply(struct perf_event *event)
 {
 	struct task_struct *task = event->hw.target;
 	struct mm_struct *mm = NULL;
+	bool found;
 
 	if (perf_event_addr_filters(event)->nr_file_filters && task)
 		mm = get_task_mm(task);
 	if (mm)
 		mmap_read_lock(mm);
-	find_ranges(event, mm);
+	found = find_ranges(event, mm);
 	if (mm) {
 		mmap_read_unlock(mm);
 		mmput(mm);
 	}
+	return found;
+}
+
+static void apply(struct perf_event *event)
+{
+	while (!try_apply(event))
+		cond_resched();
 	restart(event);
 }
 
@@ -400,14 +414,17 @@ int perf_event_set_filter(struct perf_event *event, void __user *arg)
 	char *text;
 	int ret;
 
-	if (!tracing && !has_addr_filter(event))
-		return perf_refuse(-EINVAL, "filter: the event has none");
 	text = strndup_user(arg, PAGE_SIZE);
 	if (text == ERR_PTR(-EINVAL))
 		return perf_refuse(-EINVAL, "filter: text of less than %llu bytes", PAGE_SIZE);
 	if (IS_ERR(text))
 		return perf_refuse(PTR_ERR(text), "filter: the text cannot be read");
-	ret = tracing ? perf_tracepoint_set_filter(event, text) : set_addr_filters(event, text);
+	if (tracing)
+		ret = perf_tracepoint_set_filter(event, text);
+	else if (has_addr_filter(event))
+		ret = set_addr_filters(event, text);
+	else
+		ret = perf_refuse(-EINVAL, "filter: the event has none");
 	kfree(text);
 	return ret;
 }

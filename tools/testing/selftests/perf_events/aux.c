@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define DATA_PAGES	4
@@ -628,6 +630,50 @@ static void test_filter_file(void)
 	close(file);
 	unlink(name);
 	close_area(&area);
+}
+
+/* A file of an overlay: what is mapped is the one below, what was named is the one above. */
+static void test_filter_overlay(void)
+{
+	static const char *const dirs[] = { "/tmp/aux", "/tmp/aux/a", "/tmp/aux/b", "/tmp/aux/m" };
+	static const char *name = "/tmp/aux/m/file";
+	const char *what = "filters of a file in an overlay";
+	uint64_t want[2] = { 0, 0x20 };
+	struct area area;
+	char text[64], *map;
+	bool good;
+	int file;
+
+	for (unsigned int i = 0; i < 4; i++)
+		mkdir(dirs[i], 0755);
+	file = open("/tmp/aux/a/file", O_RDWR | O_CREAT, 0700);
+	if (file < 0 || ftruncate(file, page))
+		ktap_bail_out("%s", name);
+	close(file);
+	if (mount("overlay", dirs[3], "overlay", 0, "lowerdir=/tmp/aux/a:/tmp/aux/b")) {
+		ktap_skip(what, "no overlay file system");
+		return;
+	}
+	file = open(name, O_RDONLY);
+	map = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+	area = open_filtered();
+	snprintf(text, sizeof(text), "filter 0x40/0x20@%s", name);
+	good = map != MAP_FAILED && !set_filter(&area, text);
+	burst(&area);
+	want[0] = (uintptr_t)map + 0x40;
+	good &= next_ranges(&area, want, 2);
+	munmap(map, page);
+	/* And one that comes afterwards. */
+	ioctl(area.fd, PERF_EVENT_IOC_ENABLE, 0);
+	map = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, file, 0);
+	ioctl(area.fd, PERF_EVENT_IOC_DISABLE, 0);
+	next_ranges(&area, want, 2);
+	want[0] = (uintptr_t)map + 0x40;
+	ktap_result(next_ranges(&area, want, 2) && good, "%s", what);
+	close_area(&area);
+	munmap(map, page);
+	close(file);
+	umount(dirs[3]);
 }
 
 #define MAPPED_BY_FIRST		((char *)0x510000000)
@@ -1332,6 +1378,7 @@ int main(void)
 	test_filter_kernel();
 	test_member_waits();
 	test_filter_file();
+	test_filter_overlay();
 	test_filter_inherited();
 	test_filter_refusals();
 	test_pause(false);

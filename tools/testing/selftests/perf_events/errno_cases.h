@@ -403,6 +403,8 @@ static const struct test tests[] = {
 	  run_output_mapped, DUMMY(), .leader = DUMMY(), .leader_mapped = true },
 	{ "ioctl SET_FILTER: of a software event", EINVAL, "filter", run_ioctl, DUMMY(),
 	  .request = PERF_EVENT_IOC_SET_FILTER, .arg = STRING("prev_pid == 1") },
+	{ "ioctl SET_FILTER: of a software event, not mapped", EFAULT, "filter", run_ioctl, DUMMY(),
+	  .request = PERF_EVENT_IOC_SET_FILTER, .arg = 8 },
 	{ "ioctl SET_FILTER", 0, NULL, run_ioctl, SWITCH(), .request = PERF_EVENT_IOC_SET_FILTER,
 	  .arg = STRING("prev_pid == 1") },
 	{ "ioctl SET_FILTER: not mapped", EFAULT, "filter", run_ioctl, SWITCH(),
