@@ -771,6 +771,14 @@ typedef int (*output_begin_t)(struct perf_output_handle *handle, struct perf_sam
 			      struct perf_event *event, unsigned int size);
 typedef void (*output_end_t)(struct perf_output_handle *handle);
 
+/* The buffer is others' from here on: a hit's next sample gets its chain anew. */
+static __always_inline void forget_callchain(struct perf_sample_data *data)
+{
+	data->sample_flags &= ~PERF_SAMPLE_CALLCHAIN;
+	data->dyn_size -= (1 + data->callchain->nr) * sizeof(u64);
+	perf_callchain_release(data->callchain);
+}
+
 static __always_inline int output(struct perf_event *event, struct perf_sample_data *data,
 				  struct pt_regs *regs, output_begin_t begin, output_end_t end)
 {
@@ -793,7 +801,7 @@ static __always_inline int output(struct perf_event *event, struct perf_sample_d
 	if (likely(!ret))
 		write_sample(&handle, &header, data, event);
 	if (event->attr.sample_type & PERF_SAMPLE_CALLCHAIN)
-		perf_callchain_release(data->callchain);
+		forget_callchain(data);
 	if (likely(!ret))
 		end(&handle);
 	return ret;

@@ -409,6 +409,80 @@ static bool link_of_a_uprobe(void)
 	return good;
 }
 
+/*
+ * Call chains
+ */
+
+/* A program that collects the chain of whoever calls @function. Answers where it counts its runs. */
+static const volatile uint64_t *chain_collector(const char *function)
+{
+	struct perf_event_attr attr = perf_attr(perf_pmu_type("kprobe"), 0);
+	int map = make_map(BPF_MAP_TYPE_STACK_TRACE, 127 * 8, 64, 0);
+	int runs = make_map(BPF_MAP_TYPE_ARRAY, 8, 1, BPF_F_MMAPABLE), fd;
+	uint64_t *count;
+	const struct bpf_insn code[] = {
+		{ .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = BPF_REG_6,
+		  .src_reg = BPF_PSEUDO_MAP_VALUE, .imm = runs }, { },
+		LOAD(BPF_REG_7, BPF_REG_6, 0),
+		ADD(BPF_REG_7, 1),
+		STORE(BPF_REG_6, 0, BPF_REG_7),
+		MAP(BPF_REG_2, map),
+		SET(BPF_REG_3, 0),
+		CALL(BPF_FUNC_get_stackid),
+		SET(BPF_REG_0, 0),
+		EXIT(),
+	};
+
+	count = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, runs, 0);
+	attr.config1 = (uintptr_t)function;
+	fd = perf_open(&attr, -1, 0, -1, 0);
+	if (map < 0 || count == MAP_FAILED || fd < 0)
+		skip_case("no maps or no kprobe");
+	MUST(ioctl(fd, PERF_EVENT_IOC_SET_BPF,
+		   load_program(BPF_PROG_TYPE_KPROBE, code, ARRAY_SIZE(code))));
+	return count;
+}
+
+/*
+ * One hit of an event that counts nanoseconds is worth several samples. A program that comes in between two
+ * of them collects another chain: each sample has its own all the same.
+ */
+static bool samples_of_a_hit_have_their_chain(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT,
+						tracepoint_id("sched/sched_stat_runtime"));
+	unsigned int samples = 0, wrong = 0;
+	struct perf_event_header *h;
+	const volatile uint64_t *runs;
+	struct ring ring;
+	int fd;
+
+	pin_to_cpu(0);
+	runs = chain_collector("perf_output_begin_forward");
+	/* Until then the probe may be a trap, whose chains have a buffer of their own. */
+	sleep_ms(1000);
+	attr.disabled = 1;
+	attr.sample_period = 50000;
+	attr.sample_type = PERF_SAMPLE_CALLCHAIN;
+	attr.exclude_callchain_user = 1;
+	fd = MUST(perf_open(&attr, 0, -1, -1, 0));
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	MUST(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
+	spin_ms(200);
+	MUST(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0));
+	while ((h = ring_next(&ring))) {
+		const uint64_t *chain = (void *)(h + 1);
+
+		if (h->type != PERF_RECORD_SAMPLE)
+			continue;
+		samples++;
+		wrong += h->size != sizeof(*h) + 8 + 8 * chain[0] || chain[1] != (uint64_t)PERF_CONTEXT_KERNEL;
+	}
+	return between("samples", samples, 200, 100000) & same("wrong", wrong, 0) &
+	       between("runs of the program", *runs, 200, 1000000);
+}
+
 static const struct test tests[] = {
 	{ "a program reads software events", program_reads_software },
 	{ "a program reads counters", program_reads_counters },
@@ -419,6 +493,7 @@ static const struct test tests[] = {
 	{ "links of tracepoints", link_of_a_tracepoint },
 	{ "links of kprobes", link_of_a_kprobe },
 	{ "links of uprobes", link_of_a_uprobe },
+	{ "each of several samples of a hit has its chain", samples_of_a_hit_have_their_chain },
 };
 
 TESTS_MAIN(tests)
