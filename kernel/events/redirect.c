@@ -248,11 +248,12 @@ static int switch_pointer(struct perf_event *event, struct perf_event *target,
 		return -EAGAIN;		/* somebody may still be walking its old list by way of it */
 
 	perf_buffer_get(rb);
+	/* Who finds the buffer by the event, and has seen its news, has to be found for the next. */
+	if (!*before)
+		list_add_rcu(&event->rb_entry, &rb->events);
 	rcu_assign_pointer(event->rb, rb);
 	if (*before)
 		leave_list(event);
-	else
-		list_add_rcu(&event->rb_entry, &rb->events);
 	return 0;
 }
 
@@ -270,8 +271,6 @@ static void switch_list(struct perf_event *event, struct perf_buffer *rb)
 		if (late)
 			perf_buffer_detach(event);
 	}
-	/* News may have come while nobody could find the event's readers. */
-	wake_up_all(&event->waitq);
 	perf_buffer_put(rb);
 }
 
@@ -309,11 +308,15 @@ static int output_to(struct perf_event *event, struct perf_event *target)
 			perf_buffer_mark_crowded(target);
 		ret = switch_pointer(event, target, &now, &before);
 	} while (ret == -EAGAIN);
-	if (ret || !before || before == now)
+	if (ret || before == now)
 		return ret;
 
-	switch_list(event, now);
-	perf_buffer_put(before);
+	if (before) {
+		switch_list(event, now);
+		perf_buffer_put(before);
+	}
+	/* News may have come while nobody could find the event's readers, or before they were. */
+	wake_up_all(&event->waitq);
 	return 0;
 }
 

@@ -483,6 +483,35 @@ static void test_epoll(void)
 	ring_close(&ring);
 }
 
+/* Who joins a buffer in which there is news, and nobody has asked, is told at once. */
+static void test_joined(void)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	struct perf_event_attr attr = fault_attr();
+	int edge = epoll_create1(0), joins;
+	struct ring ring;
+	bool before;
+
+	attr.wakeup_events = 1;
+	ring = ring_open(attr, 8, PROT_READ | PROT_WRITE);
+	enable(&ring);
+	fault(1);
+	joins = perf_open(&attr, 0, -1, -1, 0);
+	epoll_ctl(edge, EPOLL_CTL_ADD, joins, &event);
+	/* It has no buffer: that is the news so far. */
+	before = epoll_wait(edge, &event, 1, 0) == 1 && event.events & EPOLLHUP &&
+		 epoll_wait(edge, &event, 1, 0) == 0;
+	if (ioctl(joins, PERF_EVENT_IOC_SET_OUTPUT, (long)ring.fd))
+		ktap_bail_out("SET_OUTPUT");
+	ktap_result(before && epoll_wait(edge, &event, 1, 0) == 1 && event.events & EPOLLIN,
+		    "by edge, of an event that joins a buffer");
+	fault(1);
+	ktap_result(epoll_wait(edge, &event, 1, 0) == 1, "and of what comes afterwards");
+	close(edge);
+	close(joins);
+	ring_close(&ring);
+}
+
 static volatile sig_atomic_t signals, bad_signals;
 static int signal_fd;
 
@@ -1111,6 +1140,7 @@ int main(void)
 	test_wakeup_events();
 	test_watermark();
 	test_epoll();
+	test_joined();
 	test_signals(0, 8, false);
 	test_signals(1, 8, false);
 	/* No reader: 4096 bytes have room for 256 samples, one page for 100, and then it is at half. */
