@@ -74,7 +74,7 @@ static void event_init_handler(struct perf_event *event, const struct perf_event
 static void event_init_common(struct perf_event *event, const struct perf_event_spec *spec)
 {
 	event->attr = *spec->attr;
-	event->orig_type = event->attr.type;
+	event->orig_type = spec->parent ? spec->parent->orig_type : event->attr.type;
 	event->cpu = spec->cpu;
 	event->oncpu = -1;
 	event->parent = spec->parent;

@@ -7,6 +7,7 @@
 
 #include <linux/bpf.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -772,6 +773,51 @@ static void test_sigtrap(void)
 	close(fd);
 }
 
+static volatile sig_atomic_t trap_types;
+
+static void on_clock_trap(int sig, siginfo_t *info, void *context)
+{
+	/* si_perf_type: behind si_addr and si_perf_data. */
+	const uint32_t *type = (void *)((char *)&info->si_addr + 2 * sizeof(long));
+
+	(void)sig, (void)context;
+	trap_types |= 1 << *type;
+	traps++;
+}
+
+static void *burn(void *unused)
+{
+	burn_ns(20000000);
+	return unused;
+}
+
+/* A clock has a PMU of its own, but what its user has asked for is a software event. */
+static void test_sigtrap_inherited(void)
+{
+	struct sigaction action = { .sa_sigaction = on_clock_trap, .sa_flags = SA_SIGINFO };
+	struct perf_event_attr attr = clock_attr(PERF_COUNT_SW_TASK_CLOCK, 1000000);
+	struct sigaction before;
+	pthread_t thread;
+	int fd;
+
+	attr.sigtrap = 1;
+	attr.remove_on_exec = 1;
+	attr.inherit = 1;
+	attr.inherit_thread = 1;
+	sigaction(SIGTRAP, &action, &before);
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	traps = trap_types = 0;
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	if (fd < 0 || pthread_create(&thread, NULL, burn, NULL))
+		ktap_bail_out("a thread with an inherited event");
+	pthread_join(thread, NULL);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	between(traps, 10, 10000, "sigtrap: signals of an inherited clock");
+	exactly(trap_types, 1 << PERF_TYPE_SOFTWARE, "   their types");
+	close(fd);
+	sigaction(SIGTRAP, &before, NULL);
+}
+
 /* Closed, or the task gone, with the signal not delivered yet: nothing happens. */
 static void test_sigtrap_blocked(void)
 {
@@ -1492,6 +1538,7 @@ int main(void)
 	test_refresh();
 	test_clock_refresh();
 	test_sigtrap();
+	test_sigtrap_inherited();
 	test_sigtrap_blocked();
 	test_clock_period();
 	test_clock_asleep();
