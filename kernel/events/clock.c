@@ -27,12 +27,20 @@ static void clock_mark(struct perf_event *event)
 	local64_set(&event->hw.prev_count, perf_ctx_time(event->ctx));
 }
 
+/* For access by several CPUs, which what belongs to one is not made for everywhere. */
+static atomic64_t *shared(local64_t *value)
+{
+	BUILD_BUG_ON(sizeof(*value) != sizeof(atomic64_t));
+	return (atomic64_t *)value;
+}
+
+/* Whoever reads it on another CPU has ctx->lock; an overflow here, or a BPF program, has not. */
 static void clock_read(struct perf_event *event)
 {
 	u64 now = perf_ctx_time(event->ctx);
-	u64 before = local64_xchg(&event->hw.prev_count, now);
+	u64 before = atomic64_xchg(shared(&event->hw.prev_count), now);
 
-	local64_add(now - before, &event->count);
+	atomic64_add(now - before, shared(&event->count));
 }
 
 /* ------------------------------------------------------------------ sampling */

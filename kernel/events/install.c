@@ -250,7 +250,9 @@ static void make_leader(struct perf_event *event, int group_caps)
 	}
 	if (event->state >= PERF_EVENT_STATE_INACTIVE)
 		perf_group_queue(event);
-	perf_sched_group_changed(event);
+	/* Counters are given out anew once for all of them, by whoever dissolves the group. */
+	if (!perf_pmu_has_counters(event->pmu_ctx->pmu))
+		perf_sched_group_changed(event);
 }
 
 static void group_leave(struct perf_event *event)

@@ -100,6 +100,16 @@ static void rebind_group(struct perf_event *leader, int cpu)
 		perf_group_stop(leader);
 }
 
+/*
+ * A group whose events with counters have gone has no slot in the schedule that is left, with which it
+ * would stop. The next one starts it where it may run.
+ */
+static void stop_elsewhere(struct perf_event *leader, int cpu)
+{
+	if (leader->cpu >= 0 && leader->cpu != cpu && leader->state == PERF_EVENT_STATE_ACTIVE)
+		perf_group_stop(leader);
+}
+
 /* A task came to another CPU: its events that are bound to CPUs change places. */
 void perf_plain_rebind(struct perf_event_context *ctx)
 {
@@ -111,9 +121,12 @@ void perf_plain_rebind(struct perf_event_context *ctx)
 			perf_sched_changed(epc);
 	}
 	list_for_each_entry(event, &ctx->event_list, event_entry) {
-		if (event->group_leader == event && perf_group_queued(event) &&
-		    !perf_pmu_has_counters(event->pmu_ctx->pmu))
+		if (event->group_leader != event || !perf_group_queued(event))
+			continue;
+		if (!perf_pmu_has_counters(event->pmu_ctx->pmu))
 			rebind_group(event, ctx->active_cpu);
+		else
+			stop_elsewhere(event, ctx->active_cpu);
 	}
 }
 

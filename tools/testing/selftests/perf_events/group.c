@@ -491,6 +491,38 @@ static bool no_group_flag(void)
 	       read_format(second, attr.read_format, &r) && same("members", r.nr, 1);
 }
 
+/* Closes a hardware leader that has @nr software siblings: how long that takes. */
+static uint64_t time_of_close(unsigned int nr)
+{
+	struct perf_event_attr leads = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u"), attr = sw_attr(DUMMY);
+	uint64_t before;
+	int leader, fd = -1;
+
+	leads.disabled = 0;
+	leader = open_self(&leads, -1);
+	for (unsigned int i = 0; i < nr; i++)
+		fd = open_self(&attr, leader);
+	before = now_ns();
+	close(leader);
+	before = now_ns() - before;
+	for (unsigned int i = 0; i < nr; i++)
+		close(fd - i);
+	return before;
+}
+
+/* Interrupts are off meanwhile: four times as many siblings take about four times as long. */
+static bool closing_a_leader_is_linear(void)
+{
+	struct rlimit limit = { 8192, 8192 };
+	uint64_t few, many;
+
+	need_capacity(1);
+	MUST(setrlimit(RLIMIT_NOFILE, &limit));
+	few = time_of_close(1000);
+	many = time_of_close(4000);
+	return between("thousandths of four times the time", many * 1000 / (4 * few), 0, 2000);
+}
+
 static const struct test tests[] = {
 	{ "every read format, and its short buffers", every_format },
 	{ "a sibling reads its group", sibling_reads_group },
@@ -507,6 +539,7 @@ static const struct test tests[] = {
 	{ "software events take their group's turns", software_waits_with_its_group },
 	{ "a breakpoint in a hardware group", breakpoint_in_hardware_group },
 	{ "no group of two hardware PMUs", no_group_of_two_pmus },
+	{ "a leader with many siblings is closed", closing_a_leader_is_linear },
 	{ "who may join a group", group_rules },
 	{ "FD_NO_GROUP makes no group", no_group_flag },
 };

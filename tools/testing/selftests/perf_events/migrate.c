@@ -131,6 +131,58 @@ static bool bound_to_cpu(void)
 	       between("enabled", t.enabled, all - all / 10, all + all / 50);
 }
 
+static uint64_t faults_of(int fd, unsigned int nr)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *map = mmap(NULL, nr * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t before = perf_count(fd);
+
+	if (map == MAP_FAILED)
+		fail_case("mmap");
+	madvise(map, nr * page, MADV_NOHUGEPAGE);
+	for (unsigned int i = 0; i < nr; i++)
+		*(volatile char *)(map + i * page) = 1;
+	munmap(map, nr * page);
+	return perf_count(fd) - before;
+}
+
+/* What is left of a group, when the event that had a counter has gone, is bound to its CPU still. */
+static bool left_alone_is_bound(bool leads)
+{
+	struct perf_event_attr hw = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct perf_event_attr sw = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	bool good = true;
+	int leader, fd, other;
+
+	need_instructions();
+	need_cpus(2);
+	hw.disabled = 0;
+	pin_to_cpu(0);
+	leader = MUST(perf_open(leads ? &sw : &hw, 0, 0, -1, 0));
+	other = MUST(perf_open(leads ? &hw : &sw, 0, 0, leader, 0));
+	fd = leads ? leader : other;
+	good &= near("in its group", faults_of(fd, 100), 100, 5);
+	close(leads ? other : leader);
+	good &= near("alone", faults_of(fd, 100), 100, 5);
+	for (int i = 0; i < 3; i++) {
+		pin_to_cpu(1);
+		good &= same("on another CPU", faults_of(fd, 100), 0);
+		pin_to_cpu(0);
+		good &= near("back on its own", faults_of(fd, 100), 100, 5);
+	}
+	return good;
+}
+
+static bool sibling_stays_bound(void)
+{
+	return left_alone_is_bound(false);
+}
+
+static bool leader_stays_bound(void)
+{
+	return left_alone_is_bound(true);
+}
+
 /* In turns: each child runs while the others wait, on either CPU. */
 static bool children_are_counted(void)
 {
@@ -368,6 +420,8 @@ static const struct test tests[] = {
 	{ "a task that is moved while it runs", is_moved },
 	{ "a moved group: members the same", moved_group },
 	{ "a task's event bound to a CPU", bound_to_cpu },
+	{ "a sibling that its leader has left alone is bound", sibling_stays_bound },
+	{ "a leader that its sibling has left alone is bound", leader_stays_bound },
 	{ "eight inheriting children", children_are_counted },
 	{ "ten generations", grandchildren_are_counted },
 	{ "inheriting threads, but not processes", threads_are_counted },
