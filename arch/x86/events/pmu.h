@@ -139,18 +139,21 @@ struct x86_cache_event {
  * @name: the file
  * @text: what it says
  * @config: the selection that this means; the file is there if a counter can count it
+ * @smt_text: what it says where a core's threads are in use both; NULL: the same
+ * @needs: bits that a selection must be able to have
  */
 struct x86_named_event {
 	const char	*name;
 	const char	*text;
 	u64		config;
+	const char	*smt_text;
+	u64		needs;
 };
 
 /* x86_model::flags */
 #define X86_MODEL_HT_EXTRA	BIT(0)	/* extra registers are shared by a core's threads */
 #define X86_MODEL_MODULE_EXTRA	BIT(1)	/* ... by a module's cores */
 #define X86_MODEL_TSX		BIT(2)	/* selections have in_tx and in_tx_cp */
-#define X86_MODEL_ANY_THREAD		BIT(3)	/* selections have the any-thread bit */
 #define X86_MODEL_UMASK2	BIT(4)	/* selections have eight more bits of umask */
 #define X86_MODEL_EQ		BIT(5)	/* ... and the equal flag */
 #define X86_MODEL_NB		BIT(6)	/* northbridge events share counters among cores */
@@ -255,6 +258,7 @@ static inline bool x86_guest_only(const struct perf_event *event)
  * struct x86_core - a PMU: one, or one for each kind of core of a hybrid part
  * @pmu: as registered
  * @model: what it counts
+ * @part: hybrid parts that are known: the name of both kinds together
  * @version: of architectural performance monitoring; AMD: 0..2
  * @counters: the counters there are
  * @width: bits of a counter
@@ -268,6 +272,7 @@ static inline bool x86_guest_only(const struct perf_event *event)
 struct x86_core {
 	struct pmu		pmu;
 	const struct x86_model	*model;
+	const char		*part;
 	int			version;
 	u64			counters;
 	unsigned int		width;
@@ -426,6 +431,7 @@ void x86_extra_release(struct perf_event *event);
 int  x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from);
 void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s);
 void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask);
+void x86_hide_counts(struct x86_cpu *cpu);
 
 /* -------------------------------------------------------------------- irq.c */
 

@@ -8,6 +8,7 @@
 #include <linux/device.h>
 #include <linux/export.h>
 #include <linux/kstrtox.h>
+#include <linux/sched/smt.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
@@ -37,6 +38,8 @@ struct format_attr {
 	u32			flag;
 };
 
+#define FORMAT_ANY	BIT(22)
+#define FORMAT_TX	BIT(23)
 #define FORMAT_EVENT8	BIT(24)		/* the code has 8 bits */
 #define FORMAT_EVENT12	BIT(25)		/* ... 12 */
 #define FORMAT_UMASK8	BIT(26)		/* umask has 8 bits */
@@ -64,11 +67,11 @@ FORMAT("umask", umask8, "config:8-15", FORMAT_UMASK8);
 FORMAT("umask", umask16, "config:8-15,40-47", X86_MODEL_UMASK2);
 FORMAT("edge", edge, "config:18", FORMAT_SELECT);
 FORMAT("pc", pc, "config:19", FORMAT_PC);
-FORMAT("any", any, "config:21", X86_MODEL_ANY_THREAD);
+FORMAT("any", any, "config:21", FORMAT_ANY);
 FORMAT("inv", inv, "config:23", FORMAT_SELECT);
 FORMAT("cmask", cmask, "config:24-31", FORMAT_SELECT);
-FORMAT("in_tx", in_tx, "config:32", X86_MODEL_TSX);
-FORMAT("in_tx_cp", in_tx_cp, "config:33", X86_MODEL_TSX);
+FORMAT("in_tx", in_tx, "config:32", FORMAT_TX);
+FORMAT("in_tx_cp", in_tx_cp, "config:33", FORMAT_TX);
 FORMAT("eq", eq, "config:36", X86_MODEL_EQ);
 FORMAT("offcore_rsp", offcore_rsp, "config1:0-63", FORMAT_OFFCORE);
 FORMAT("ldlat", ldlat, "config1:0-15", X86_MODEL_LDLAT);
@@ -109,7 +112,12 @@ static u32 format_flags(const struct x86_core *core)
 	flags |= core->select_mask & GENMASK_ULL(35, 34) ? FORMAT_EVENT12 : FORMAT_EVENT8;
 	if (!(flags & X86_MODEL_UMASK2))
 		flags |= FORMAT_UMASK8;
-	if (core->select_mask & ARCH_PERFMON_EVENTSEL_PIN_CONTROL)
+	if (core->select_mask & ARCH_PERFMON_EVENTSEL_ANY)
+		flags |= FORMAT_ANY;
+	if (flags & X86_MODEL_TSX && core->select_mask & HSW_IN_TX)
+		flags |= FORMAT_TX;
+	/* Tools look for it. What it says of a pin is left out of selections. */
+	if (boot_cpu_data.x86_vendor == X86_VENDOR_INTEL)
 		flags |= FORMAT_PC;
 	flags |= has_extra(core, X86_EXTRA_OFFCORE_0, FORMAT_OFFCORE);
 	flags |= has_extra(core, X86_EXTRA_FRONTEND, FORMAT_FRONTEND);
@@ -226,7 +234,16 @@ static struct attribute *named_attrs[ARRAY_SIZE(x86_cores)][32];
 /* Asked when the CPUs are up, so that the counters of each kind of core are known. */
 static umode_t named_mode(const struct x86_core *core, int i)
 {
-	return x86_rule_counters(core, core->model->named[i].config) ? 0444 : 0;
+	const struct x86_named_event *e = &core->model->named[i];
+
+	return !(e->needs & ~core->select_mask) && x86_rule_counters(core, e->config) ? 0444 : 0;
+}
+
+static ssize_t named_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	struct perf_pmu_events_ht_attr *e = container_of(attr, struct perf_pmu_events_ht_attr, attr);
+
+	return sysfs_emit(page, "%s\n", sched_smt_active() ? e->event_str_ht : e->event_str_noht);
 }
 
 static umode_t named_visible_0(struct kobject *kobj, struct attribute *attr, int i)
@@ -248,7 +265,7 @@ static int add_named(struct x86_core *core)
 {
 	const struct x86_named_event *e = core->model->named;
 	struct attribute **list = named_attrs[core - x86_cores];
-	struct perf_pmu_events_attr *a;
+	struct perf_pmu_events_ht_attr *a;
 
 	for (; e && e->name; e++) {
 		if (WARN_ON_ONCE(list == &named_attrs[core - x86_cores][31]))
@@ -259,8 +276,9 @@ static int add_named(struct x86_core *core)
 		sysfs_attr_init(&a->attr.attr);
 		a->attr.attr.name = e->name;
 		a->attr.attr.mode = 0444;
-		a->attr.show = events_sysfs_show;
-		a->event_str = e->text;
+		a->attr.show = named_show;
+		a->event_str_noht = e->text;
+		a->event_str_ht = e->smt_text ?: e->text;
 		*list++ = &a->attr.attr;
 	}
 	return 0;
@@ -270,7 +288,9 @@ static int add_named(struct x86_core *core)
 
 static ssize_t pmu_name_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%s\n", core_of(dev)->model->name);
+	const struct x86_core *core = core_of(dev);
+
+	return sysfs_emit(page, "%s\n", core->part ?: core->model->name);
 }
 static DEVICE_ATTR_RO(pmu_name);
 

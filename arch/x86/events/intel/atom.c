@@ -192,7 +192,7 @@ const struct x86_model bonnell_model = {
 	.name	= "bonnell",
 	.manual	= "SDM 3B; event file BNL",
 	.cache	= bonnell_cache,
-	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD,
+	.flags	= X86_MODEL_ARCH_EVENTS,
 };
 
 /* SDM 3B, Silvermont: each off-core response register is shared by two cores. */
@@ -209,7 +209,7 @@ const struct x86_model knl_model = {
 	.manual	= "SDM 3B; event file KNL",
 	.cache	= knl_cache,
 	.extra	= knl_extra,
-	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD,
+	.flags	= X86_MODEL_ARCH_EVENTS,
 };
 
 const struct x86_model goldmont_model = {
@@ -229,7 +229,7 @@ const struct x86_model goldmont_plus_model = {
 };
 
 const struct x86_model tremont_model = {
-	.name	= "tremont",
+	.name	= "Tremont",
 	.manual	= "SDM 3B; event file SNR",
 	.cache	= tremont_cache,
 	.extra	= tremont_extra,

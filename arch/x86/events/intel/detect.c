@@ -52,17 +52,25 @@ static const struct x86_cpu_id models[] __initconst = {
 
 /**
  * struct hybrid_models - the two kinds of core of a hybrid part
+ * @name: in sysfs' caps/pmu_name of both
  * @big: tables of the big cores
  * @small: tables of the small ones
  */
 struct hybrid_models {
+	const char		*name;
 	const struct x86_model	*big;
 	const struct x86_model	*small;
 };
 
-static const struct hybrid_models alderlake __initconst = { &goldencove_model, &gracemont_model };
-static const struct hybrid_models meteorlake __initconst = { &redwoodcove_model, &crestmont_model };
-static const struct hybrid_models lunarlake __initconst = { &lioncove_model, &skymont_model };
+static const struct hybrid_models alderlake __initconst = {
+	"alderlake_hybrid", &goldencove_model, &gracemont_model
+};
+static const struct hybrid_models meteorlake __initconst = {
+	"meteorlake_hybrid", &redwoodcove_model, &crestmont_model
+};
+static const struct hybrid_models lunarlake __initconst = {
+	"lunarlake_hybrid", &lioncove_model, &skymont_model
+};
 
 #define HYBRID(_vfm, _models)	X86_MATCH_VFM(INTEL_##_vfm, &_models)
 
@@ -149,7 +157,9 @@ bool intel_core_is_here(struct x86_core *core)
 }
 
 /* Those whose number is in neither list are newer: each kind has what CPUID promises. */
-static const struct hybrid_models unknown __initconst = { &x86_model_arch_v5, &x86_model_arch_v5 };
+static const struct hybrid_models unknown __initconst = {
+	NULL, &x86_model_arch_v5, &x86_model_arch_v5
+};
 
 static const struct hybrid_models * __init pick_hybrid(const struct x86_cpu_id *id)
 {
@@ -164,6 +174,7 @@ static void __init hybrid_setup(const struct hybrid_models *models, const struct
 {
 	x86_arch_setup(&x86_cores[0], leaf, models->big);
 	x86_arch_setup(&x86_cores[1], leaf, models->small);
+	x86_cores[0].part = x86_cores[1].part = models->name;
 	x86_nr_cores = 2;
 }
 

@@ -129,11 +129,6 @@ static const struct x86_extra goldencove_extra[] = {
 static const struct x86_extra redwoodcove_extra[] = { REDWOODCOVE_EXTRA(0x3fffffffff, 0x7), { } };
 static const struct x86_extra lioncove_extra[] = { REDWOODCOVE_EXTRA(0xfffffffffff, 0xf), { } };
 
-static const struct x86_named_event goldencove_named[] = {
-	{ "slots", "event=0x00,umask=0x4", 0x0400 },
-	{ }
-};
-
 #define COVE(_name, _manual, _cache, _rules, _extra, _flags)	\
 {								\
 	.name	= _name,					\
@@ -141,7 +136,7 @@ static const struct x86_named_event goldencove_named[] = {
 	.cache	= _cache,					\
 	.rules	= _rules,					\
 	.extra	= _extra,					\
-	.named	= goldencove_named,				\
+	.named	= intel_icelake_named,				\
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT | (_flags),	\
 }
 

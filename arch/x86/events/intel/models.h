@@ -41,4 +41,8 @@ extern const struct x86_model bonnell_model, silvermont_model, knl_model, goldmo
 extern const struct x86_model goldmont_plus_model, tremont_model, gracemont_model;
 extern const struct x86_model crestmont_model, skymont_model;
 
+/* named.c */
+extern const struct x86_named_event intel_topdown_named[], intel_haswell_named[];
+extern const struct x86_named_event intel_icelake_named[];
+
 #endif

@@ -120,7 +120,7 @@ const struct x86_model nehalem_model = {
 	.cache		= nehalem_cache,
 	.rules		= nehalem_rules,
 	.extra		= nehalem_extra,
-	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_HT_EXTRA | X86_MODEL_ANY_THREAD |
+	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_HT_EXTRA |
 			  X86_MODEL_LDLAT | X86_MODEL_PREPARE,
 };
 
@@ -131,6 +131,6 @@ const struct x86_model westmere_model = {
 	.cache		= westmere_cache,
 	.rules		= westmere_rules,
 	.extra		= westmere_extra,
-	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_HT_EXTRA | X86_MODEL_ANY_THREAD |
+	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_HT_EXTRA |
 			  X86_MODEL_LDLAT | X86_MODEL_PREPARE,
 };

@@ -197,8 +197,9 @@ static const u8 leaky_memory_events[] = { 0xd0, 0xd1, 0xd2, 0xd3, 0 };
 	.cache		= (_cache),						\
 	.rules		= sandybridge_rules,					\
 	.extra		= (_extra),						\
+	.named		= intel_topdown_named,					\
 	.leaky		= leaky_memory_events,					\
-	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_LDLAT
+	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT
 
 const struct x86_model sandybridge_model = {
 	SANDYBRIDGE(sandybridge_cache, sandybridge_extra),
@@ -215,8 +216,9 @@ const struct x86_model sandybridge_ep_model = {
 	.cache		= (_cache),						\
 	.rules		= ivybridge_rules,					\
 	.extra		= (_extra),						\
+	.named		= intel_topdown_named,					\
 	.leaky		= leaky_memory_events,					\
-	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_LDLAT
+	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT
 
 const struct x86_model ivybridge_model = {
 	IVYBRIDGE(ivybridge_cache, sandybridge_extra),
@@ -232,8 +234,9 @@ const struct x86_model haswell_model = {
 	.cache		= haswell_cache,
 	.rules		= haswell_rules,
 	.extra		= server_extra,
+	.named		= intel_haswell_named,
 	.leaky		= leaky_memory_events,
-	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_TSX |
+	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX |
 			  X86_MODEL_LDLAT,
 };
 
@@ -243,7 +246,8 @@ const struct x86_model broadwell_model = {
 	.cache		= broadwell_cache,
 	.rules		= broadwell_rules,
 	.extra		= server_extra,
+	.named		= intel_haswell_named,
 	.min_period	= 128,
-	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_TSX |
+	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX |
 			  X86_MODEL_LDLAT | X86_MODEL_USER_LOW,
 };

@@ -99,18 +99,14 @@ static const struct x86_extra icelake_extra[] = {
 	{ }
 };
 
-static const struct x86_named_event icelake_named[] = {
-	{ "slots", "event=0x00,umask=0x4", 0x0400 },
-	{ }
-};
-
 const struct x86_model skylake_model = {
 	.name	= "skylake",
 	.manual	= "SDM 3B; event files SKL, SKX, CLX",
 	.cache	= skylake_cache,
 	.rules	= skylake_rules,
 	.extra	= skylake_extra,
-	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_ANY_THREAD | X86_MODEL_TSX | X86_MODEL_LDLAT,
+	.named	= intel_haswell_named,
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX | X86_MODEL_LDLAT,
 };
 
 const struct x86_model icelake_model = {
@@ -119,6 +115,6 @@ const struct x86_model icelake_model = {
 	.cache	= skylake_cache,
 	.rules	= icelake_rules,
 	.extra	= icelake_extra,
-	.named	= icelake_named,
+	.named	= intel_icelake_named,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX | X86_MODEL_LDLAT,
 };
