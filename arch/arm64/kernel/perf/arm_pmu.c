@@ -203,7 +203,9 @@ static bool runs_here(struct arm_pmu *armpmu)
 
 static void armpmu_read(struct perf_event *event)
 {
-	armpmu_event_update(event);
+	/* What stands still is up to date, and the counter may have been without power since. */
+	if (!(event->hw.state & PERF_HES_STOPPED))
+		armpmu_event_update(event);
 }
 
 static void armpmu_stop(struct perf_event *event, int flags)

@@ -21,8 +21,8 @@
 
 #include "pmuv3.h"
 
-/* Even event counters. */
-#define EVENS	(PMUV3_GENERAL & 0x5555555555555555ULL)
+/* Even event counters whose neighbour is one, too: that of counter 30 is the cycle counter. */
+#define EVENS	((PMUV3_GENERAL >> 1) & 0x5555555555555555ULL)
 
 static const struct {
 	unsigned int	idx;

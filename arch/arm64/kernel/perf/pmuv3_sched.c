@@ -720,6 +720,18 @@ void pmuv3_power_down(struct arm_pmu *armpmu)
 	pmuv3_unmask_nmi(daif);
 }
 
+/* Counters whose events stand still, and are up to date, have lost their values. */
+static void forget_values(struct pmuv3_cpu *c, unsigned long counters)
+{
+	unsigned int idx;
+
+	for_each_set_bit(idx, &counters, ARMPMU_MAX_HWEVENTS) {
+		struct hw_perf_event *hw = &c->event[idx]->hw;
+
+		local64_set(&hw->prev_count, read_counter(hw, idx));
+	}
+}
+
 /**
  * pmuv3_power_up - arm_pmu::power_up
  * @armpmu: the PMU
@@ -730,6 +742,7 @@ void pmuv3_power_up(struct arm_pmu *armpmu)
 	struct pmuv3_batch b __uninitialized;
 	unsigned long daif = pmuv3_mask_nmi();
 
+	forget_values(c, c->running & ~c->asleep);
 	b.nr = 0;
 	batch_add_running(&b, c, c->asleep);
 	if (b.nr)

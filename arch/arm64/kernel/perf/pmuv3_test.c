@@ -182,11 +182,23 @@ static void cycles_leave_event_counters_to_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBUSY, pmuv3_place(there, slot, 4, 3, NULL));
 }
 
+/* Behind the last event counter comes the cycle counter. */
+static void the_last_counter_has_no_neighbour(struct kunit *test)
+{
+	struct perf_sched_slot *slot = make_slots(test);
+	u64 there = BIT_ULL(ARMV8_PMU_MAX_GENERAL_COUNTERS - 1) | BIT_ULL(ARMV8_PMU_CYCLE_IDX);
+
+	slot[0].event->hw.idx = -1;
+	slot[0].event->hw.flags = PMUV3_EVT_PAIR;
+	KUNIT_EXPECT_EQ(test, -ENOSPC, pmuv3_place(there, slot, 1, 0, NULL));
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE_SLOW(finds_a_placement_whenever_there_is_one),
 	KUNIT_CASE(events_keep_their_counters),
 	KUNIT_CASE(registers_are_spared),
 	KUNIT_CASE(cycles_leave_event_counters_to_others),
+	KUNIT_CASE(the_last_counter_has_no_neighbour),
 	{}
 };
 
