@@ -222,16 +222,25 @@ static int map_config(const struct x86_core *core, struct perf_event *event, u64
 	}
 }
 
+/* A hypervisor may show the model without all of its registers. They need not be on all kinds of core. */
+static bool has_register(const struct x86_core *core, u32 msr)
+{
+	u64 now;
+
+	if (x86_nr_cores == 1)
+		return !rdmsrl_safe(msr, &now);
+	return !rdmsrl_safe_on_cpu(cpumask_any_and(&core->cpus, cpu_online_mask), msr, &now);
+}
+
 static int set_extra(const struct x86_core *core, struct perf_event *event, u64 value)
 {
 	struct hw_perf_event_extra *reg = &event->hw.extra_reg;
 	const struct x86_extra *x = find_extra(core, event->hw.config);
-	u64 now;
 
 	if (!x)
 		return 0;
-	/* A hypervisor may show the model without all of its registers. */
-	if (rdmsrl_safe(x->msr, &now))
+	/* What the parent has found need not be looked for at each fork. */
+	if (!event->parent && !has_register(core, x->msr))
 		return perf_refuse(-ENXIO, "config: the event's register %#llx is not there", x->msr);
 	if (value & ~x->valid)
 		return perf_refuse(-EINVAL, "config1: bits %#llx do not exist in the event's register",

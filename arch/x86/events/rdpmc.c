@@ -61,6 +61,19 @@ void perf_clear_dirty_counters(void)
 
 /* ------------------------------------------------------------------- who may */
 
+/*
+ * The program that runs may read counters from now on, or not any more. What its events' counters have
+ * counted for others before is not for it.
+ */
+static void update_readers(void *unused)
+{
+	bool could = x86_user_reads_counters();
+
+	cr4_update_pce(NULL);
+	if (!could && x86_user_reads_counters())
+		x86_hide_counts(this_cpu_ptr(&x86_cpu));
+}
+
 /* Other PMUs' events have something else where the flags are. */
 static bool user_readable(const struct perf_event *event)
 {
@@ -80,7 +93,7 @@ void x86_event_mapped(struct perf_event *event, struct mm_struct *mm)
 
 	mmap_assert_write_locked(mm);
 	if (atomic_inc_return(&mm->context.perf_rdpmc_allowed) == 1)
-		on_each_cpu_mask(mm_cpumask(mm), cr4_update_pce, NULL, 1);
+		on_each_cpu_mask(mm_cpumask(mm), update_readers, NULL, 1);
 }
 
 /**
@@ -94,7 +107,7 @@ void x86_event_unmapped(struct perf_event *event, struct mm_struct *mm)
 		return;
 
 	if (atomic_dec_and_test(&mm->context.perf_rdpmc_allowed))
-		on_each_cpu_mask(mm_cpumask(mm), cr4_update_pce, NULL, 1);
+		on_each_cpu_mask(mm_cpumask(mm), update_readers, NULL, 1);
 }
 
 /**
@@ -142,7 +155,7 @@ int x86_set_rdpmc_mode(unsigned long mode)
 		return 0;
 	set_key(&rdpmc_never_available_key, mode == 0);
 	set_key(&rdpmc_always_available_key, mode == 2);
-	on_each_cpu(cr4_update_pce, NULL, 1);
+	on_each_cpu(update_readers, NULL, 1);
 	WRITE_ONCE(x86_rdpmc_mode, mode);
 	return 0;
 }

@@ -19,11 +19,6 @@ struct extra_use {
 	u64		val[X86_EXTRA_MAX];
 };
 
-static bool extra_fits(const struct extra_use *use, unsigned int id, u64 val)
-{
-	return !(use->used & BIT(id)) || use->val[id] == val;
-}
-
 static const struct x86_extra *extra_by_id(const struct x86_core *core, unsigned int id)
 {
 	const struct x86_extra *x = core->model->extra;
@@ -61,31 +56,57 @@ int x86_extra_other(const struct x86_core *core, int id, u64 val)
 	return extra_takes(core, id, val) ? id : -1;
 }
 
-/* Gives @event a register that holds its value or none yet. Answers slot bits, or negative. */
-static int extra_claim(const struct x86_core *core, struct extra_use *use,
-		       const struct perf_event *event)
+static bool extra_holds(const struct extra_use *use, int id, u64 val)
 {
-	u64 val = event->hw.extra_reg.config;
-	int id = event->hw.extra_reg.idx, bits = 0;
+	return id >= 0 && use->used & BIT(id) && use->val[id] == val;
+}
 
-	if (!extra_fits(use, id, val)) {
-		id = x86_extra_other(core, id, val);
-		bits = X86_SLOT_ALTERNATE;
-		if (id < 0 || !extra_fits(use, id, val))
-			return -ENOSPC;
+static bool extra_is_free(const struct extra_use *use, int id)
+{
+	return id >= 0 && !(use->used & BIT(id));
+}
+
+/* A register that holds @val already is better than another one that does not hold anything. */
+static int extra_pick(const struct extra_use *use, int id, int other, u64 val)
+{
+	if (extra_holds(use, id, val))
+		return id;
+	if (extra_holds(use, other, val))
+		return other;
+	if (extra_is_free(use, id))
+		return id;
+	return extra_is_free(use, other) ? other : -ENOSPC;
+}
+
+/*
+ * Gives registers to the events of @s that can have one only, or (@pairs) to those that can have either of
+ * two; @bits are the slots'.
+ */
+static int extras_claim(const struct x86_core *core, struct extra_use *use,
+			const struct perf_schedule *s, bool pairs, u8 *bits)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++) {
+		const struct hw_perf_event_extra *reg = &s->slot[i].event->hw.extra_reg;
+		int other, id;
+
+		if (!reg->reg)
+			continue;
+		other = x86_extra_other(core, reg->idx, reg->config);
+		if (pairs != (other >= 0))
+			continue;
+		id = extra_pick(use, reg->idx, other, reg->config);
+		if (id < 0)
+			return id;
+		use->used |= BIT(id);
+		use->val[id] = reg->config;
+		bits[i] = id == reg->idx ? 0 : X86_SLOT_ALTERNATE;
 	}
-	use->used |= BIT(id);
-	use->val[id] = val;
-	return bits;
+	return 0;
 }
 
 /* ------------------------------------------------------------------ assignment */
-
-static int slot_bits(const struct x86_core *core, struct extra_use *use,
-		     const struct perf_sched_slot *slot)
-{
-	return slot->event->hw.extra_reg.reg ? extra_claim(core, use, slot->event) : 0;
-}
 
 /* A slot's event gets a counter, or keeps it: where events share registers, if it can. */
 static bool place(const struct x86_core *core, struct x86_match *match, const struct perf_schedule *s,
@@ -113,21 +134,19 @@ static bool place(const struct x86_core *core, struct x86_match *match, const st
 int x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from)
 {
 	const struct x86_core *core = x86_core_of(pmu);
+	u8 bits[PERF_SCHED_SLOTS] = { };
 	struct extra_use use = { };
 	struct x86_match match;
-	u8 bits[PERF_SCHED_SLOTS];
 	unsigned int i;
-	int ret;
 
 	x86_match_init(&match);
 	for (i = 0; i < s->nr; i++) {
 		if (!place(core, &match, s, i, from))
 			return -ENOSPC;
-		ret = slot_bits(core, &use, &s->slot[i]);
-		if (ret < 0)
-			return ret;
-		bits[i] = ret;
 	}
+	/* Those that have a choice take what is left. */
+	if (extras_claim(core, &use, s, false, bits) || extras_claim(core, &use, s, true, bits))
+		return -ENOSPC;
 
 	for (i = 0; i < s->nr; i++)
 		s->slot[i].idx = match.place[i] | bits[i];
@@ -252,6 +271,24 @@ static noinline void see_to_missed(struct x86_cpu *cpu, struct perf_event *event
 		this_cpu_and(x86_cpu.missed, ~bit);
 	else
 		catch_up(cpu, event, bit);
+}
+
+/**
+ * x86_hide_counts - wind counting events' counters back
+ * @cpu: this CPU
+ *
+ * They may have run on for others before they were loaded, and now there is somebody who can see that.
+ */
+void x86_hide_counts(struct x86_cpu *cpu)
+{
+	u64 todo = cpu->armed & ~cpu->sampling;
+
+	for (; todo; todo &= todo - 1) {
+		unsigned int idx = __ffs64(todo);
+
+		this_cpu_and(x86_cpu.armed, ~BIT_ULL(idx));
+		catch_up(cpu, cpu->event[idx], BIT_ULL(idx));
+	}
 }
 
 /* ---------------------------------------------------------------- onto the CPU */

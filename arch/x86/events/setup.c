@@ -10,6 +10,8 @@
 #include <linux/cpu.h>
 #include <linux/init.h>
 #include <linux/perf_event.h>
+#include <linux/reboot.h>
+#include <linux/smp.h>
 #include <asm/apic.h>
 #include <asm/cpu.h>
 #include <asm/nmi.h>
@@ -100,6 +102,30 @@ static int pmu_cpu_dying(unsigned int nr)
 	}
 	return 0;
 }
+
+/*
+ * What counted when the core took the events off runs on for nobody. A kernel that takes over would find it
+ * running, and take it for somebody else's.
+ */
+static void stop_here(void *unused)
+{
+	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+
+	if (cpu->core)
+		x86_counters_off(cpu, ~0ULL);
+}
+
+static int pmu_reboot(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	on_each_cpu(stop_here, NULL, 1);
+	return NOTIFY_OK;
+}
+
+/* After the core's, which has this priority, too, and was registered before. */
+static struct notifier_block pmu_reboot_notifier = {
+	.notifier_call	= pmu_reboot,
+	.priority	= INT_MIN,
+};
 
 /* ------------------------------------------------------------------ the PMU */
 
@@ -225,6 +251,7 @@ static int __init init_hw_perf_events(void)
 	x86_pmu.handle_irq = x86_hw.global_status ? x86_irq_status : x86_irq_scan;
 	perf_events_lapic_init();
 	register_nmi_handler(NMI_LOCAL, x86_pmi, 0, "PMI");
+	register_reboot_notifier(&pmu_reboot_notifier);
 	ret = cpuhp_setup_state(CPUHP_AP_PERF_X86_STARTING, "perf/x86:starting",
 				pmu_cpu_starting, pmu_cpu_dying);
 	return ret ?: register_all();
