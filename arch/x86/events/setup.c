@@ -105,14 +105,16 @@ static int pmu_cpu_dying(unsigned int nr)
 
 /*
  * What counted when the core took the events off runs on for nobody. A kernel that takes over would find it
- * running, and take it for somebody else's.
+ * selected, and take it for somebody else's. (A task that goes on counting starts its own again.)
  */
 static void stop_here(void *unused)
 {
 	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
 
-	if (cpu->core)
-		x86_counters_off(cpu, ~0ULL);
+	if (cpu->core) {
+		x86_unload(cpu, cpu->loaded);
+		x86_cpu_quiesce(cpu);
+	}
 }
 
 static int pmu_reboot(struct notifier_block *nb, unsigned long event, void *unused)

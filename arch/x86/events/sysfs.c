@@ -5,6 +5,7 @@
  * Tools parse these files; names and texts are interface. A file appears where it applies: the
  * groups are registered once and each attribute is asked whether it is visible for its PMU.
  */
+#include <linux/cpu.h>
 #include <linux/device.h>
 #include <linux/export.h>
 #include <linux/kstrtox.h>
@@ -236,6 +237,9 @@ static umode_t named_mode(const struct x86_core *core, int i)
 {
 	const struct x86_named_event *e = &core->model->named[i];
 
+	/* Of both threads' cycles nothing can be said without the bit for them. */
+	if (e->smt_text && cpu_smt_possible() && !(core->select_mask & ARCH_PERFMON_EVENTSEL_ANY))
+		return 0;
 	return !(e->needs & ~core->select_mask) && x86_rule_counters(core, e->config) ? 0444 : 0;
 }
 
