@@ -197,6 +197,18 @@ static bool attr_sees_kernel(const struct perf_event_attr *attr)
 	       ((attr->sample_type & PERF_SAMPLE_CALLCHAIN) && !attr->exclude_callchain_kernel);
 }
 
+static int refuse_kernel(const struct perf_event_attr *attr, int err)
+{
+	if (!attr->exclude_kernel)
+		return perf_refuse(err, "exclude_kernel: perf_event_paranoid is %lld, the kernel needs CAP_PERFMON",
+				   sysctl_perf_event_paranoid);
+	if (attr->text_poke)
+		return perf_refuse(err, "text_poke: perf_event_paranoid is %lld, the kernel's text needs CAP_PERFMON",
+				   sysctl_perf_event_paranoid);
+	return perf_refuse(err, "exclude_callchain_kernel: perf_event_paranoid is %lld, the kernel's chain needs CAP_PERFMON",
+			   sysctl_perf_event_paranoid);
+}
+
 static int check_rate(const struct perf_event_attr *attr)
 {
 	if (attr->freq && attr->sample_freq > sysctl_perf_event_sample_rate)
@@ -242,8 +254,7 @@ int perf_attr_permitted(const struct perf_event_attr *attr)
 	if (attr_sees_kernel(attr)) {
 		ret = perf_allow_kernel();
 		if (ret)
-			return perf_refuse(ret, "exclude_kernel: perf_event_paranoid is %lld, the kernel needs CAP_PERFMON",
-					   sysctl_perf_event_paranoid);
+			return refuse_kernel(attr, ret);
 	}
 	if (attr->namespaces && !perfmon_capable())
 		return perf_refuse(-EACCES, "namespaces: needs CAP_PERFMON");

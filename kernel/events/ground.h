@@ -14,6 +14,7 @@
 /* refuse.c; perf_refuse() itself is in the public header, for drivers */
 int perf_refusal_format(char *buf, size_t size);
 unsigned int perf_refusals(void);
+bool perf_refused_since(unsigned int before);
 int __init perf_refuse_init(void);
 
 /**

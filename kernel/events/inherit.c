@@ -19,7 +19,7 @@
 #include "operations.h"
 
 struct inherit {
-	struct task_struct		*child;
+	struct perf_event_spec		spec;		/* of the child's event that is being made */
 	struct perf_event_context	*ctx;
 	u64				clone_flags;
 	struct list_head		orphans;	/* whose parents are going: to be put */
@@ -82,34 +82,38 @@ static void child_state(struct perf_event *child, struct perf_event *event,
 	}
 }
 
+static struct perf_event *clone_event(struct inherit *in)
+{
+	struct perf_event *parent = in->spec.parent;
+	struct perf_event_attr attr __uninitialized;
+
+	if (parent->attr.type != PERF_TYPE_BREAKPOINT)
+		return perf_event_clone(in->ctx, &in->spec);
+
+	/* Address and length change together: IOC_MODIFY_ATTRIBUTES. */
+	scoped_guard(mutex, &parent->child_mutex)
+		attr = parent->attr;
+	in->spec.attr = &attr;
+	return perf_event_clone(in->ctx, &in->spec);
+}
+
 /* One event of the new task: in its context and its group, but not running. */
 static struct perf_event *inherit_event(struct inherit *in, struct perf_event *event,
 					struct perf_event *leader)
 {
 	struct perf_event *parent = parent_of(event);
-	struct perf_event_spec spec = {
-		.attr		= &parent->attr,
-		.cpu		= parent->cpu,
-		.task		= in->child,
-		.leader		= leader,
-		.parent		= parent,
-		.cgroup_fd	= -1,
-	};
 	struct perf_event_pmu_context *epc;
-	struct perf_event_attr attr;
 	struct perf_event *child;
 
 	/* A group may be in the care of another PMU than this member's. */
 	epc = child_epc(in->ctx, event->pmu_ctx->pmu);
 	if (!epc)
 		return ERR_PTR(-ENOMEM);
-	/* Address and length change together: IOC_MODIFY_ATTRIBUTES. */
-	if (parent->attr.type == PERF_TYPE_BREAKPOINT) {
-		scoped_guard(mutex, &parent->child_mutex)
-			attr = parent->attr;
-		spec.attr = &attr;
-	}
-	child = perf_event_clone(in->ctx, &spec);
+	in->spec.attr = &parent->attr;
+	in->spec.cpu = parent->cpu;
+	in->spec.leader = leader;
+	in->spec.parent = parent;
+	child = clone_event(in);
 	if (IS_ERR(child))
 		return child;
 	child_state(child, event, parent);
@@ -226,10 +230,10 @@ static int inherit_all(struct inherit *in, struct perf_event_context *from)
 	guard(mutex)(&from->mutex);
 	if (!count_heirs(in, from, &nr_light))
 		return 0;
-	in->ctx = perf_ctx_alloc(in->child, nr_light);
+	in->ctx = perf_ctx_alloc(in->spec.task, nr_light);
 	if (!in->ctx)
 		return -ENOMEM;
-	in->child->perf_event_ctxp = in->ctx;
+	in->spec.task->perf_event_ctxp = in->ctx;
 
 	/* After an error, too: a parent must know of the children there are, not to go before them. */
 	ret = inherit_groups(in, from);
@@ -250,7 +254,7 @@ int perf_event_init_task(struct task_struct *child, u64 clone_flags)
 {
 	struct perf_event_context *from = current->perf_event_ctxp;
 	struct inherit in = {
-		.child		= child,
+		.spec		= { .task = child, .cgroup_fd = -1 },
 		.clone_flags	= clone_flags,
 		.orphans	= LIST_HEAD_INIT(in.orphans),
 	};

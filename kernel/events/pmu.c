@@ -321,7 +321,7 @@ static int pmu_try_event(struct pmu *pmu, struct perf_event *event)
 	event->pmu = pmu;
 	reasons = perf_refusals();
 	ret = event_init_in_group(event);
-	if (ret && ret != -ENOENT && perf_refusals() == reasons)
+	if (ret && ret != -ENOENT && !perf_refused_since(reasons))
 		refused_by_driver(event, ret);
 	if (!ret) {
 		ret = event_check_pmu(event);
@@ -398,7 +398,7 @@ static int pmu_ask(struct perf_event *event)
 	}
 	if (ret == -ENOENT && !extended && event->attr.type < PERF_TYPE_MAX)
 		ret = pmu_ask_all(event);
-	if (ret == -ENOENT && perf_refusals() == reasons)
+	if (ret == -ENOENT && !perf_refused_since(reasons))
 		perf_refuse(ret, "type, config: no PMU has the event type %llu config %#llx",
 			    event->attr.type, event->attr.config);
 	return ret;

@@ -29,11 +29,13 @@
  * struct perf_refusal - the last refusal of one thread
  * @tid: the thread, in the initial namespace
  * @start: when that thread began; tells it from an earlier owner of the number
+ * @nr: how many refusals there have been of all threads, with this one
  * @fmt: literal format
  * @arg: numbers for @fmt
  */
 struct perf_refusal {
 	pid_t		tid;
+	unsigned int	nr;
 	u64		start;
 	const char	*fmt;
 	u64		arg[3];
@@ -64,13 +66,19 @@ static bool refusal_is_of(const struct perf_refusal *r, struct task_struct *task
 	return r->tid == task->pid && r->start == task->start_boottime;
 }
 
-static struct perf_refusal *refusal_slot(struct perf_refusal_bucket *b, struct task_struct *task)
+/* The calling thread's, if it is still there. */
+static struct perf_refusal *find_refusal(struct perf_refusal_bucket *b)
 {
 	for (int i = 0; i < REFUSAL_WAYS; i++) {
-		if (refusal_is_of(&b->way[i], task))
+		if (refusal_is_of(&b->way[i], current))
 			return &b->way[i];
 	}
-	return &b->way[b->next++ % REFUSAL_WAYS];
+	return NULL;
+}
+
+static struct perf_refusal *refusal_slot(struct perf_refusal_bucket *b)
+{
+	return find_refusal(b) ?: &b->way[b->next++ % REFUSAL_WAYS];
 }
 
 /* The conversions perf_refuse() allows all take a u64; a spare argument does no harm. */
@@ -85,10 +93,10 @@ int __perf_refuse(int err, const char *fmt, const u64 arg[3])
 	struct perf_refusal *r;
 	unsigned long flags;
 
-	atomic_inc(&nr_refusals);
 	raw_spin_lock_irqsave(&b->lock, flags);
-	r = refusal_slot(b, current);
+	r = refusal_slot(b);
 	r->tid = current->pid;
+	r->nr = atomic_inc_return(&nr_refusals);
 	r->start = current->start_boottime;
 	r->fmt = fmt;
 	r->arg[0] = arg[0];
@@ -107,10 +115,23 @@ int __perf_refuse(int err, const char *fmt, const u64 arg[3])
 
 EXPORT_SYMBOL_GPL(__perf_refuse);
 
-/* How many reasons have been given so far: has a callee said why? Others may add to it, too. */
+/* How many refusals there have been so far: for perf_refused_since(). */
 unsigned int perf_refusals(void)
 {
 	return atomic_read(&nr_refusals);
+}
+
+/* Has the calling thread been given a reason since there were @before, by a function it called? */
+bool perf_refused_since(unsigned int before)
+{
+	struct perf_refusal_bucket *b = refusal_bucket(current);
+	struct perf_refusal *r;
+
+	if (perf_refusals() == before)
+		return false;
+	guard(raw_spinlock_irqsave)(&b->lock);
+	r = find_refusal(b);
+	return r && (int)(r->nr - before) > 0;
 }
 
 /**
@@ -123,16 +144,11 @@ unsigned int perf_refusals(void)
 int perf_refusal_format(char *buf, size_t size)
 {
 	struct perf_refusal_bucket *b = refusal_bucket(current);
+	struct perf_refusal *r;
 
 	guard(raw_spinlock_irqsave)(&b->lock);
-
-	for (int i = 0; i < REFUSAL_WAYS; i++) {
-		const struct perf_refusal *r = &b->way[i];
-
-		if (refusal_is_of(r, current))
-			return refusal_print(buf, size, r->fmt, r->arg);
-	}
-	return 0;
+	r = find_refusal(b);
+	return r ? refusal_print(buf, size, r->fmt, r->arg) : 0;
 }
 
 static int refusal_sysctl(const struct ctl_table *table, int write, void *buffer, size_t *lenp,

@@ -114,6 +114,45 @@ static bool is_the_threads_own(void)
 	return good;
 }
 
+/* A PMU that is asked for and not there. A driver may say why; if it does not, the core does. */
+static int ask_for_no_pmu(void)
+{
+	struct perf_event_attr attr = perf_attr(0x7fffffff, 0);
+
+	return perf_open(&attr, 0, -1, -1, 0);
+}
+
+static volatile bool enough;
+
+static void *ask_until_enough(void *arg)
+{
+	(void)arg;
+	while (!enough)
+		ask_for_nonsense();
+	return NULL;
+}
+
+/* Whatever other threads are refused meanwhile. */
+static bool is_always_given(void)
+{
+	unsigned int missing = 0;
+	pthread_t thread[2];
+
+	need_reasons();
+	need_cpus(2);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&thread[i], NULL, ask_until_enough, NULL);
+	for (int i = 0; i < 100000; i++) {
+		ask_for_other_nonsense();
+		ask_for_no_pmu();
+		missing += !strstr(reason(), "no PMU");
+	}
+	enough = true;
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	return same("refusals without a reason of theirs", missing, 0);
+}
+
 /* An unprivileged user reads it, too; nobody writes it. */
 static bool is_for_everybody(void)
 {
@@ -188,6 +227,7 @@ static const struct test tests[] = {
 	{ "the reason names the field", names_the_field },
 	{ "it is that of the last refusal", is_the_last_one },
 	{ "it is the thread's own", is_the_threads_own },
+	{ "it is there, whoever else is refused", is_always_given },
 	{ "everybody reads it, nobody writes it", is_for_everybody },
 	{ "ioctl, mmap and read say why, too", ioctls_and_mmap_as_well },
 	{ "perf:perf_event_refused", tracepoint },

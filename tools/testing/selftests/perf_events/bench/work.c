@@ -161,7 +161,7 @@ static bool fork_exit_round(struct run *run, unsigned int ops)
 
 /* What RCU has still to free goes from one round to the next: long rounds, and not many. */
 const struct work work_fork_exit = {
-	.rounds = 1, .ops = 1500, .round = fork_exit_round, .turns = 8,
+	.rounds = 1, .ops = 1500, .round = fork_exit_round, .turns = 24,
 };
 
 static bool fault_setup(struct run *run)
