@@ -4,7 +4,7 @@
  * moving, whose output goes where, and that every page charged is given back. Run as root; what
  * concerns limits is done as another user in a child.
  */
-#include "perf_test.h"
+#include "memlock.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -272,7 +272,7 @@ static void test_split(void)
 	ktap_result(mprotect(q, 5 * page, PROT_READ) == 0 && mprotect(q, 5 * page, PROT_READ |
 		    PROT_WRITE) == 0 && store_signal(q + page) == SIGBUS, "and protected, as a whole");
 	munmap(q, 5 * page);
-	ktap_result(pinned() == 0, "nothing is left pinned");
+	ktap_result(pinned() == 0 && memlock_is_whole(), "nothing is left pinned");
 	close(fd);
 }
 
@@ -574,7 +574,8 @@ static void test_output_rules(void)
 	ktap_result(set_output(b, a) == 0 && !hangs_up(b), "and come back");
 	munmap(p, 3 * page);
 	ktap_result(hangs_up(a) && hangs_up(b), "all lose the buffer with its last mapping");
-	ktap_result(pinned() == 0, "and its pages are given back, though events are open");
+	ktap_result(pinned() == 0 && memlock_is_whole(),
+		    "and its pages are given back, though events are open");
 
 	inherit.inherit = 1;
 	fd = open_with(inherit, 0, -1);
@@ -603,7 +604,7 @@ static void test_fd_output(void)
 	munmap(q, 2 * page);
 	close(a);
 	close(b);
-	ktap_result(pinned() == 0, "given back in the end");
+	ktap_result(pinned() == 0 && memlock_is_whole(), "given back in the end");
 }
 
 static void test_pause_needs_data(void)
@@ -699,7 +700,8 @@ static void test_races(void)
 	close(race.fd[1]);
 	ktap_note("%lu and %lu mappings, %lu redirections, %lu events", race.done[0], race.done[1],
 		  race.done[2], race.done[3]);
-	ktap_result(race.done[0] > 10 && race.done[2] > 10 && race.done[3] > 10 && pinned() == 0,
+	ktap_result(race.done[0] > 10 && race.done[2] > 10 && race.done[3] > 10 && pinned() == 0 &&
+		    memlock_is_whole(),
 		    "mmap, munmap, SET_OUTPUT and close race: %ld pages are left pinned", pinned());
 }
 

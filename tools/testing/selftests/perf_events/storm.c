@@ -7,35 +7,41 @@
  * "make storm" sets STORM_SECONDS in the environment (as a kernel parameter) for a long one;
  * STORM_SEED repeats the choices of an earlier storm, as far as the scheduler lets it.
  */
+#include "memlock.h"
 #include "workload.h"
 
 #include <dirent.h>
 #include <poll.h>
-#include <sys/resource.h>
+#include <pthread.h>
+#include <sys/stat.h>
 #include <linux/hw_breakpoint.h>
 
 #define WORKERS		6
 #define EVENTS		12
+#define CGROUPS		2
+
+#define CGROUP_ROOT	"/cgroup"
 
 struct held {
 	int		fd;
-	void		*map;
-	size_t		size;
+	void		*map, *aux;
+	size_t		size, aux_size;
 };
 
 /* What the workers tell of themselves; shared. */
 static struct {
-	uint64_t	opened, refused, mapped, forked, toggled;
+	uint64_t	opened, refused, mapped, aux, moved, forked, toggled;
 	uint64_t	until;
 } *told;
 
-static uint64_t rng;
+static __thread uint64_t rng;
 static struct held held[EVENTS];
 static volatile long watched;		/* for breakpoints */
 static unsigned int nr_cpus;
 static uint64_t tracepoint_id[3];
 static unsigned int dynamic_type[16], nr_dynamic;
-static int cgroup_fd = -1;
+static int aux_type;
+static int cgroup_fd[CGROUPS] = { -1, -1 };
 
 static uint64_t any(uint64_t below)
 {
@@ -69,6 +75,36 @@ static uint64_t number_in(const char *path)
 	return read_line(path, line, sizeof(line)) > 0 ? strtoull(line, NULL, 0) : 0;
 }
 
+static void cgroup_path(char *path, size_t size, unsigned int nr, const char *file)
+{
+	snprintf(path, size, CGROUP_ROOT "/storm%u%s", nr, file);
+}
+
+/* The root is one of them. */
+static void make_cgroups(void)
+{
+	char path[64];
+
+	for (unsigned int i = 1; i < CGROUPS; i++) {
+		cgroup_path(path, sizeof(path), i, "");
+		mkdir(path, 0755);
+		cgroup_fd[i] = MUST(open(path, O_RDONLY | O_DIRECTORY));
+	}
+	cgroup_fd[0] = MUST(open(CGROUP_ROOT, O_RDONLY | O_DIRECTORY));
+	MUST(write_line(CGROUP_ROOT "/cgroup.subtree_control", "+pids"));
+}
+
+static void change_cgroup(void)
+{
+	unsigned int nr = any(CGROUPS);
+	char path[64] = CGROUP_ROOT "/cgroup.procs";
+
+	if (nr)
+		cgroup_path(path, sizeof(path), nr, "/cgroup.procs");
+	if (!write_line(path, "0"))
+		count(&told->moved);
+}
+
 /* What there is to count here. */
 static void look_around(void)
 {
@@ -92,13 +128,14 @@ static void look_around(void)
 	}
 	if (dir)
 		closedir(dir);
-	cgroup_fd = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY);
+	aux_type = perf_pmu_type("test_aux");
+	make_cgroups();
 	nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
 }
 
 static void choose_event(struct perf_event_attr *attr)
 {
-	switch (any(8)) {
+	switch (any(aux_type < 0 ? 8 : 9)) {
 	case 0:
 	case 1:
 		attr->type = PERF_TYPE_SOFTWARE;
@@ -127,6 +164,10 @@ static void choose_event(struct perf_event_attr *attr)
 	case 7:
 		attr->type = nr_dynamic ? dynamic_type[any(nr_dynamic)] : PERF_TYPE_RAW;
 		attr->config = any(64);
+		break;
+	case 8:
+		attr->type = aux_type;
+		attr->config = any(2000);	/* bytes in a burst */
 		break;
 	}
 }
@@ -207,6 +248,15 @@ static void choose_flags(struct perf_event_attr *attr)
 	attr->sample_id_all = one_in(2);
 }
 
+/* A trace leads its group, and an inherited one has no area on all CPUs. */
+static void keep_simple(struct perf_event_attr *attr, int *group)
+{
+	attr->inherit = attr->inherit_thread = attr->inherit_stat = 0;
+	attr->sample_period = attr->sample_freq = attr->freq = 0;
+	attr->sigtrap = attr->remove_on_exec = 0;
+	*group = -1;
+}
+
 static void open_one(struct held *h)
 {
 	struct perf_event_attr attr = perf_attr(0, 0);
@@ -219,12 +269,14 @@ static void open_one(struct held *h)
 	choose_flags(&attr);
 	if (one_in(3))
 		group = held[any(EVENTS)].fd;
+	if (attr.type == (uint32_t)aux_type)
+		keep_simple(&attr, &group);
 	if (group >= 0 && one_in(8))
 		flags |= PERF_FLAG_FD_NO_GROUP | PERF_FLAG_FD_OUTPUT;
 	if (cpu >= 0 && one_in(2))
 		pid = -1;
 	if (pid < 0 && one_in(3)) {
-		pid = cgroup_fd;
+		pid = cgroup_fd[any(CGROUPS)];
 		flags |= PERF_FLAG_PID_CGROUP;
 	} else if (!pid && one_in(5)) {
 		pid = getppid();
@@ -235,22 +287,49 @@ static void open_one(struct held *h)
 
 static void unmap(struct held *h)
 {
+	bool aux_first = one_in(2);
+
+	if (h->aux && aux_first)
+		munmap(h->aux, h->aux_size);
 	if (h->map)
 		munmap(h->map, h->size);
+	if (h->aux && !aux_first)
+		munmap(h->aux, h->aux_size);
 	h->map = NULL;
+	h->aux = NULL;
+}
+
+/* Where the event has one. */
+static void map_aux(struct held *h)
+{
+	struct perf_event_mmap_page *page = h->map;
+
+	h->aux_size = sysconf(_SC_PAGESIZE) << any(5);
+	page->aux_offset = h->size;
+	page->aux_size = h->aux_size;
+	h->aux = mmap(NULL, h->aux_size, one_in(4) ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED,
+		      h->fd, h->size);
+	if (h->aux == MAP_FAILED)
+		h->aux = NULL;
+	else
+		count(&told->aux);
 }
 
 static void map_one(struct held *h)
 {
+	bool writable = !one_in(4);
+
 	if (h->map || h->fd < 0)
 		return;
 	h->size = (1 + (1ul << any(5))) * sysconf(_SC_PAGESIZE);
-	h->map = mmap(NULL, h->size, one_in(4) ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED,
-		      h->fd, 0);
-	if (h->map == MAP_FAILED)
+	h->map = mmap(NULL, h->size, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, h->fd, 0);
+	if (h->map == MAP_FAILED) {
 		h->map = NULL;
-	else
-		count(&told->mapped);
+		return;
+	}
+	count(&told->mapped);
+	if (writable)
+		map_aux(h);
 }
 
 /* A reader: takes all there is. */
@@ -302,6 +381,29 @@ static void use_one(struct held *h)
 	}
 }
 
+/* A worker's second thread: it maps, redirects and reads what the first one has open, in its own time. */
+static void *meddle(void *arg)
+{
+	rng = *(uint64_t *)arg ^ 0x5555;
+	while (now_ns() < told->until) {
+		size_t size = (1 + (1ul << any(5))) * sysconf(_SC_PAGESIZE);
+		int fd = held[any(EVENTS)].fd;
+		void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		uint64_t room[200];
+
+		if (one_in(2))
+			ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, one_in(4) ? -1 : held[any(EVENTS)].fd);
+		if (one_in(2))
+			read(fd, room, sizeof(room));
+		if (map != MAP_FAILED) {
+			count(&told->mapped);
+			munmap(map, size);
+		}
+		usleep(any(1000));
+	}
+	return NULL;
+}
+
 static void work_a_little(void)
 {
 	for (unsigned int i = any(200); i; i--) {
@@ -347,15 +449,19 @@ static void ignore_signal(int nr)
 /* Until the time is over; a worker that an event's signal ends is begun anew by its parent. */
 static void storm_worker(uint64_t seed)
 {
+	pthread_t thread;
+
 	rng = seed * 0x9e3779b97f4a7c15ull + 1;
 	signal(SIGTRAP, ignore_signal);
 	signal(SIGIO, ignore_signal);
 	for (int i = 0; i < EVENTS; i++)
 		held[i] = (struct held){ .fd = -1 };
+	if (pthread_create(&thread, NULL, meddle, &rng))
+		fail_case("pthread_create");
 	while (now_ns() < told->until) {
 		struct held *h = &held[any(EVENTS)];
 
-		switch (any(12)) {
+		switch (any(13)) {
 		case 0:
 		case 1:
 		case 2:
@@ -380,6 +486,9 @@ static void storm_worker(uint64_t seed)
 			break;
 		case 7:
 			work_a_little();
+			break;
+		case 8:
+			change_cgroup();
 			break;
 		default:
 			use_one(h);
@@ -454,13 +563,16 @@ static bool lives_through_it(void)
 	fflush(stdout);
 	told->until = now_ns() + seconds * 1000000000ull;
 	run_storm(seed);
-	ktap_note("%llu events opened, %llu refused, %llu mappings, %llu forks, %llu times a CPU went",
+	ktap_note("%llu events opened, %llu refused, %llu mappings, %llu of AUX, %llu forks, %llu times a CPU went",
 		  (unsigned long long)told->opened, (unsigned long long)told->refused,
-		  (unsigned long long)told->mapped, (unsigned long long)told->forked,
-		  (unsigned long long)told->toggled);
+		  (unsigned long long)told->mapped, (unsigned long long)told->aux,
+		  (unsigned long long)told->forked, (unsigned long long)told->toggled);
 	good &= between("opened", told->opened, 2 * seconds, UINT64_MAX);
 	good &= between("mapped", told->mapped, 1, UINT64_MAX);
 	good &= between("forked", told->forked, 1, UINT64_MAX);
+	good &= between("other cgroup", told->moved, 1, UINT64_MAX);
+	good &= aux_type < 0 || seconds < 60 || between("AUX areas", told->aux, 1, UINT64_MAX);
+	good &= nr_cpus == 1 || between("CPUs taken away", told->toggled, 1, UINT64_MAX);
 	return good;
 }
 
@@ -489,26 +601,13 @@ static bool every_cpu_counts(void)
 	return good;
 }
 
-/* A user's locked memory is back at zero: as much as ever can be mapped. */
+/* Who died last may not be gone yet. */
 static bool locked_memory_is_free(void)
 {
-	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_DUMMY);
-	size_t page = sysconf(_SC_PAGESIZE);
-	size_t pages = 1;
-	void *p;
-	int fd;
-
-	while (pages * 2 * page <= (size_t)sysctl_get("perf_event_mlock_kb", 516) * 1024)
-		pages *= 2;
-	attr.exclude_kernel = 1;
 	MUST(sysctl_set("perf_event_paranoid", 2));
-	if (setresuid(65534, 65534, 65534))
-		fail_case("setresuid");
-	fd = open_self(&attr, -1);
-	p = mmap(NULL, (1 + pages) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED)
-		ktap_note("mmap of %zu pages: %s", pages, strerror(errno));
-	return p != MAP_FAILED;
+	for (int i = 0; i < 10 && !memlock_is_whole(); i++)
+		usleep(500000);
+	return memlock_is_whole();
 }
 
 static const struct test tests[] = {

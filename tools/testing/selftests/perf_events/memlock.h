@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Is every page of a buffer given back? What lies within a user's allowance (perf_event_mlock_kb for
+ * each CPU) is seen nowhere, so all of it is asked for: by one that may have no page beyond it.
+ */
+#ifndef MEMLOCK_H
+#define MEMLOCK_H
+
+#include "perf_test.h"
+
+#include <linux/capability.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* Still this user, but limits hold. */
+static inline bool memlock_obey(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { 0 };
+	struct rlimit no_page = { 0, 0 };
+
+	return !setrlimit(RLIMIT_MEMLOCK, &no_page) && !syscall(SYS_capset, &header, none);
+}
+
+static inline bool memlock_map(long pages)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+	int fd;
+
+	attr.exclude_kernel = 1;
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	return fd >= 0 && mmap(NULL, pages * sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED;
+}
+
+/* Buffers of 1 + 2^n pages until no more than a page is left; the next one must be refused. */
+static inline int memlock_use_up(long left)
+{
+	while (left >= 2) {
+		long data = 1;
+
+		while (1 + 2 * data <= left)
+			data *= 2;
+		if (!memlock_map(1 + data))
+			return 1;
+		left -= 1 + data;
+	}
+	return memlock_map(2) ? 2 : 0;
+}
+
+/* For a user who has no buffers, with perf_event_paranoid at 0 or more. */
+static inline bool memlock_is_whole(void)
+{
+	long kb = sysctl_get("perf_event_mlock_kb", 516) * sysconf(_SC_NPROCESSORS_ONLN);
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(memlock_obey() ? memlock_use_up(kb * 1024 / sysconf(_SC_PAGESIZE)) : 3);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		ktap_bail_out("fork");
+	if (status)
+		ktap_note("of %ld kB of buffers %s", kb, status == 1 << 8 ? "not all can be had" :
+			  status == 2 << 8 ? "more can be had" : "none can be asked for");
+	return !status;
+}
+
+#endif
