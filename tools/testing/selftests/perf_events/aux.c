@@ -1106,6 +1106,54 @@ static void test_other_pmu(void)
 	close_area(&data);
 }
 
+static bool is_refused(int ret, int want, const char *why)
+{
+	char line[160];
+	int error = ret < 0 ? errno : 0;
+
+	if (error == want && (perf_reason(line, sizeof(line)) < 0 || strstr(line, why)))
+		return true;
+	ktap_note("%s: %s", why, strerror(error));
+	return false;
+}
+
+/* The PMU serves one event of a task at a time, and tasks or CPUs. */
+static void test_exclusive(void)
+{
+	struct perf_event_attr attr = aux_attr(8);
+	int fd = perf_open(&attr, 0, -1, -1, 0);
+
+	ktap_result(fd >= 0 && is_refused(perf_open(&attr, 0, -1, -1, 0), EBUSY, "an event here already"),
+		    "exclusive: no second event of the task");
+	ktap_result(is_refused(perf_open(&attr, -1, 0, -1, 0), EBUSY, "the other way"),
+		    "exclusive: no event of a CPU beside a task's");
+	close(fd);
+	fd = perf_open(&attr, -1, 0, -1, 0);
+	ktap_result(fd >= 0 && is_refused(perf_open(&attr, -1, 0, -1, 0), EBUSY, "an event here already"),
+		    "exclusive: no second event of the CPU");
+	ktap_result(is_refused(perf_open(&attr, 0, -1, -1, 0), EBUSY, "the other way"),
+		    "exclusive: no event of a task beside a CPU's");
+	close(fd);
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	ktap_result(fd >= 0, "exclusive: free again");
+	close(fd);
+}
+
+/* Two sources cannot fill one area. */
+static void test_redirect_to_other_pmu(void)
+{
+	struct perf_event_attr attr = aux_attr(8);
+	struct area area = open_area(8, PROT_READ | PROT_WRITE);
+	int fd;
+
+	attr.type = perf_pmu_type("test_aux_too");
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	ktap_result(fd >= 0 && is_refused(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, area.fd), EINVAL,
+					  "another PMU's"), "SET_OUTPUT to another PMU's area");
+	close(fd);
+	close_area(&area);
+}
+
 /* No more can be left out than there is room for, which is all but a byte. */
 static void test_skip_all(void)
 {
@@ -1390,6 +1438,8 @@ int main(void)
 	test_skip_watermark();
 	test_flags();
 	test_other_pmu();
+	test_exclusive();
+	test_redirect_to_other_pmu();
 	test_shared_areas();
 	pin_to_cpu(0);
 	test_tell_all();

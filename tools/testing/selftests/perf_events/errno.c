@@ -206,6 +206,17 @@ static int run_open(const struct test *t)
 	return open_on(&t->attr, t->on, -1, t->flags);
 }
 
+/* Gone with exec, or not. */
+static int run_open_flag(const struct test *t)
+{
+	int fd = MUST(run_open(t));
+
+	if (MUST(fcntl(fd, F_GETFD)) == (int)t->arg)
+		return 0;
+	errno = EBADF;
+	return -1;
+}
+
 static int run_member(const struct test *t)
 {
 	return open_on(&t->attr, t->on, open_leader(t), t->flags);

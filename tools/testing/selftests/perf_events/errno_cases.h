@@ -42,7 +42,9 @@ static struct perf_event_query_bpf many_ids = { .ids_len = 1 << 20 };
 static const struct test tests[] = {
 	/* The call's flags and the attr as bytes. */
 	{ "flags: none, a dummy event", 0, NULL, .attr = DUMMY() },
-	{ "flags: close on exec", 0, NULL, .attr = DUMMY(), .flags = PERF_FLAG_FD_CLOEXEC },
+	{ "flags: close on exec", 0, NULL, run_open_flag, DUMMY(), .flags = PERF_FLAG_FD_CLOEXEC,
+	  .arg = FD_CLOEXEC },
+	{ "flags: stays open on exec", 0, NULL, run_open_flag, DUMMY(), .arg = 0 },
 	{ "flags: bit 4", EINVAL, "flags", .attr = DUMMY(), .flags = 1 << 4 },
 	{ "flags: bit 63", EINVAL, "flags", .attr = DUMMY(), .flags = 1UL << 63 },
 	{ "attr: not mapped", EFAULT, "attr", run_no_attr },

@@ -475,6 +475,9 @@ static bool interval_is_settable(void)
 	need_exact_clock();
 	if (read_line(path, line, sizeof(line)) < 0)
 		skip_case("no PMU of this name");
+	if (!refused("0 ms", write_line(path, "0"), EINVAL, "mux_interval") ||
+	    !refused("-1 ms", write_line(path, "-1"), EINVAL, "mux_interval"))
+		return false;
 	least = capacity(PERF_COUNT_HW_INSTRUCTIONS);
 	MUST(write_line(path, "100"));
 	open_singles(&m, 16);
