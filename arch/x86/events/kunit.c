@@ -16,6 +16,7 @@
 #include "solver.h"
 #include "amd/models.h"
 #include "intel/models.h"
+#include "zhaoxin/models.h"
 
 /* ------------------------------------------------------------------- solver */
 
@@ -255,6 +256,26 @@ static void table_counts_the_six_basic_events(struct kunit *test)
 		KUNIT_EXPECT_NE_MSG(test, x86_rule_counters(core, select), 0ULL, "event %u", id);
 	}
 }
+
+#ifdef CONFIG_CPU_SUP_ZHAOXIN
+/* They have not all of the six: what is there has counters, the general ones too. */
+static void zhaoxin_counts_what_it_names(struct kunit *test)
+{
+	static const struct x86_model * const models[] = { &zxc_model, &zxd_model, &zxe_model };
+	struct x86_core core = { .counters = ARCH(4, 3), .arch_len = 7 };
+
+	for (int i = 0; i < ARRAY_SIZE(models); i++) {
+		core.model = models[i];
+		for (unsigned int id = 0; id < PERF_COUNT_HW_REF_CPU_CYCLES; id++) {
+			u64 select = x86_generic_select(&core, id);
+
+			if (select)
+				KUNIT_EXPECT_EQ_MSG(test, x86_rule_counters(&core, select) & X86_GENERAL_MASK,
+						    GENERAL(4), "%s event %u", models[i]->name, id);
+		}
+	}
+}
+#endif
 
 /* Six of them at once, unless there are too few counters: constraints must not collide. */
 static void table_fits_cycles_and_instructions(struct kunit *test)
@@ -1387,6 +1408,9 @@ static struct kunit_case x86_pmu_cases[] = {
 	KUNIT_CASE(sleep_leaves_counts_and_periods),
 	KUNIT_CASE(moved_event_writes_its_counter),
 	KUNIT_CASE(overflow_before_arming_is_not_left),
+#ifdef CONFIG_CPU_SUP_ZHAOXIN
+	KUNIT_CASE(zhaoxin_counts_what_it_names),
+#endif
 	KUNIT_CASE_SLOW(solver_agrees_with_brute_force),
 	KUNIT_CASE(solver_moves_events_along_a_chain),
 	KUNIT_CASE(solver_leaves_everything_on_failure),

@@ -10,6 +10,7 @@
 #include <linux/init.h>
 
 #include "../arch.h"
+#include "models.h"
 
 /* In the order of enum perf_hw_id. */
 static const u64 zxc_generic[] = {
@@ -24,19 +25,26 @@ static const u64 zxe_generic[] = {
 	0x0082, 0x00c0, 0x0515, 0x051a, 0x0028, 0x0029, 0x0083, 0, 0, 0
 };
 
-static const struct x86_model zxc_model = {
+/* An event of its own, whose code is elsewhere that of what only fixed counters have. */
+static const struct x86_rule zxd_rules[] = {
+	RULE_UMASK(0x0700, X86_GENERAL_MASK),
+	{ }
+};
+
+const struct x86_model zxc_model = {
 	.name		= "zxc",
 	.manual		= "KX-5000 performance events",
 	.generic	= zxc_generic,
 };
 
-static const struct x86_model zxd_model = {
+const struct x86_model zxd_model = {
 	.name		= "zxd",
 	.manual		= "KX-5000 performance events",
 	.generic	= zxd_generic,
+	.rules		= zxd_rules,
 };
 
-static const struct x86_model zxe_model = {
+const struct x86_model zxe_model = {
 	.name		= "zxe",
 	.manual		= "KX-6000 performance events",
 	.generic	= zxe_generic,
