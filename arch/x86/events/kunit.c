@@ -1128,7 +1128,8 @@ static void nowhere_counts_nothing(struct kunit *test)
 static void zen_cannot_add_up_flops(struct kunit *test)
 {
 	const struct x86_model *const models[] = {
-		&amd_model_fam17h, &amd_model_zen2, &amd_model_fam19h, &amd_model_zen4
+		&amd_model_fam17h, &amd_model_zen2, &amd_model_fam19h, &amd_model_zen4,
+		&amd_model_fam1ah
 	};
 	struct x86_core *core = kunit_kzalloc(test, sizeof(*core), GFP_KERNEL);
 	unsigned int i;

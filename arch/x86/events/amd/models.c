@@ -141,4 +141,4 @@ AMD_MODEL(fam17h, "PPR 17h model 01h, 2.1.13", fam17h_generic, fam17h_cache, zen
 AMD_MODEL(zen2, "PPR 17h model 31h, 2.1.15", zen2_generic, fam17h_cache, zen_rules);
 AMD_MODEL(fam19h, "PPR 19h model 01h; event files amdzen3", zen2_generic, fam19h_cache, zen_rules);
 AMD_MODEL(zen4, "PPR 19h model 11h, 2.1.15", zen4_generic, fam19h_cache, zen_rules);
-AMD_MODEL(fam1ah, "PPR 1Ah model 02h, 2.1.15", zen4_generic, fam19h_cache, NULL);
+AMD_MODEL(fam1ah, "PPR 1Ah model 02h, 2.1.15", zen4_generic, fam19h_cache, zen_rules);
