@@ -120,7 +120,7 @@ consumers: arch tree guest
 	@scripts/consumers $(ARCH) $(OBJ)
 
 bench: stock kernel qemu ## stock and ours under an instruction clock, row by row; ROWS='...' for some
-	@scripts/bench --arch $(ARCH) $(if $(ROWS),--rows '$(ROWS)')
+	@scripts/bench --arch $(ARCH) $(if $(ROWS),--rows '$(ROWS)') $(if $(PMU),--pmu $(PMU))
 
 profile: $(GOAL_$(KERNEL)) guest ## record a real program in the guest, draw its flame graph
 	@scripts/profile

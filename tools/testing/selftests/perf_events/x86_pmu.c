@@ -796,23 +796,50 @@ static void need_stats(void)
 	close(fd);
 }
 
-static pid_t echo(bool counted, uint64_t period)
+/* To the emulator every fourth instruction is a branch: tools/testing/qemu/README.md. */
+static bool branches_of_a_loop(void)
 {
-	static const uint64_t events[] = {
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "u");
+	int fd;
+
+	need_instructions();
+	fd = open_self(&attr, -1);
+	enable(fd);
+	run_loop(1000000);
+	disable(fd);
+	return between("branches", perf_count(fd), LOOP_INSNS(1000000) / 4, LOOP_INSNS(1000000) / 4 + 100);
+}
+
+#define COUNTED	4
+
+/* Four events of the calling task, in @fd if that is not NULL. */
+static void count_self(uint64_t period, int *fd)
+{
+	static const uint64_t events[COUNTED] = {
 		PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS,
 		PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_MISSES,
 	};
+
+	for (unsigned int i = 0; i < COUNTED; i++) {
+		struct perf_event_attr attr = hw_attr(events[i], "u");
+		int new;
+
+		attr.disabled = 0;
+		attr.sample_period = period;
+		new = open_self(&attr, -1);
+		if (fd)
+			fd[i] = new;
+	}
+}
+
+static pid_t echo(bool counted, uint64_t period)
+{
 	pid_t pid = fork_child();
 
 	if (pid)
 		return pid;
-	for (unsigned int i = 0; counted && i < ARRAY_SIZE(events); i++) {
-		struct perf_event_attr attr = hw_attr(events[i], "u");
-
-		attr.disabled = 0;
-		attr.sample_period = period;
-		open_self(&attr, -1);
-	}
+	if (counted)
+		count_self(period, NULL);
 	for (;;) {
 		await(turn.to_worker);
 		pass(turn.to_spy);
@@ -823,20 +850,15 @@ static pid_t echo(bool counted, uint64_t period)
 static uint64_t writes_of_switches(unsigned int n, bool both, uint64_t period)
 {
 	uint64_t before;
+	int fd[COUNTED];
 	pid_t partner;
-	int self = -1;
 
 	MUST(pin_to_cpu(0));
 	MUST(pipe(turn.to_worker));
 	MUST(pipe(turn.to_spy));
 	partner = echo(true, period);
-	if (both) {
-		struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
-
-		attr.disabled = 0;
-		attr.sample_period = period;
-		self = open_self(&attr, -1);
-	}
+	if (both)
+		count_self(period, fd);
 	for (unsigned int i = 0; i < 10; i++) {
 		pass(turn.to_worker);
 		await(turn.to_spy);
@@ -848,8 +870,8 @@ static uint64_t writes_of_switches(unsigned int n, bool both, uint64_t period)
 	}
 	before = writes_so_far() - before;
 	end_child(partner);
-	if (self >= 0)
-		close(self);
+	for (unsigned int i = 0; both && i < COUNTED; i++)
+		close(fd[i]);
 	return before;
 }
 
@@ -864,12 +886,15 @@ static void need_lazy_writes(void)
 
 static bool counting_costs_no_writes(void)
 {
-	uint64_t n;
+	bool good = true;
 
 	need_stats();
 	need_lazy_writes();
-	n = writes_of_switches(SWITCHES, false, 0);
-	return same("writes of 500 switches there and back", n, 0);
+	for (int both = 0; both <= 1; both++)
+		good &= same(both ? "writes of 500 switches there and back, both counted" :
+			     "writes of 500 switches there and back",
+			     writes_of_switches(SWITCHES, both, 0), 0);
+	return good;
 }
 
 /* Sampling counters stop and start again: one write each where one register stops them all. */
@@ -939,6 +964,7 @@ static const struct test tests[] = {
 	{ "rdpmc is allowed as its mode says", rdpmc_modes },
 	{ "rdpmc does not show what others counted", others_counts_stay_hidden },
 	{ "not from the first mapping on, either", others_counts_stay_hidden_from_the_first_mapping_on },
+	{ "branches of a loop", branches_of_a_loop },
 	{ "counting costs no register write on a switch", counting_costs_no_writes },
 	{ "sampling costs few", sampling_costs_few_writes },
 };
