@@ -47,6 +47,19 @@ result $? "-F 1000 -e cpu-clock:u"
 record -F 1000 -e task-clock:u $hot rounds 200000 && shares_are 90 && within "samples a second" "$(rate)" 150 1100
 result $? "-F 1000 -e task-clock:u"
 
+# 32-bit frames, to the last one; above it lies argc, in the place of a return address.
+if [ "$(uname -m)" = x86_64 ]; then
+	record -g -e $event /tests/hot32 &&
+		perf script -F ip,sym -i $data 2>>$out |
+			awk 'BEGIN { RS = "" } /inner/ { n++ } /inner\n[^\n]* middle\n[^\n]* outer\n[^\n]* _start\n[^\n]* 1 \[unknown\]$/ { whole++ }
+			     END { print n + 0, whole + 0 }' >$list &&
+		read -r n whole <$list && within "samples of inner" "$n" 100 2000 &&
+		within "with the whole chain, of $n" "$whole" $((n - 1)) "$n"
+	result $? "-g of a 32-bit program"
+else
+	skip "-g of a 32-bit program" "not an x86"
+fi
+
 # --- whom
 
 # A background program that goes on until told.
