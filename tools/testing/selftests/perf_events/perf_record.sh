@@ -53,7 +53,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 		perf script -F ip,sym -i $data 2>>$out |
 			awk 'BEGIN { RS = "" } /inner/ { n++ } /inner\n[^\n]* middle\n[^\n]* outer\n[^\n]* _start\n[^\n]* 1 \[unknown\]$/ { whole++ }
 			     END { print n + 0, whole + 0 }' >$list &&
-		read -r n whole <$list && within "samples of inner" "$n" 100 2000 &&
+		read -r n whole <$list && within "samples of inner" "$n" 20 2000 &&
 		within "with the whole chain, of $n" "$whole" $((n - 1)) "$n"
 	result $? "-g of a 32-bit program"
 else
@@ -115,7 +115,8 @@ record -e $calls -c 1 -i sh -c "$hot calls 100; true" && is "of the child" "$(li
 	within "of the shell" "$(lines '^ *sh .*getppid')" 1 2
 result $? "--no-inherit"
 
-record -e $calls -c 7 $hot calls 703 && is samples "$(lines getppid)" 100
+# Each CPU's event has a period of its own.
+record -e $calls -c 7 taskset 1 $hot calls 703 && is samples "$(lines getppid)" 100
 result $? "-c 7"
 
 record -e $calls -c 1 -D 2500 sh -c "$hot calls 30; sleep 5; $hot calls 40" && is samples "$(lines getppid)" 40
@@ -248,13 +249,14 @@ result $? "-m 1: samples and lost make what happened"
 # --- fields
 
 fields=comm,pid,tid,cpu,time,period,event,trace
+# Who is switched out before he sleeps is not woken.
 record -R -a -e 'sched:*' $hot pingpong 200
 status=$?
 within "switches from ping to pong" \
 	"$(lines 'sched:sched_switch: prev_comm=ping prev_pid=[0-9]* .* ==> next_comm=pong next_pid=[0-9]* ')" 100 400 &&
 	within "switches from pong to ping" \
 		"$(lines 'sched:sched_switch: prev_comm=pong prev_pid=[0-9]* .* ==> next_comm=ping next_pid=[0-9]* ')" 100 400 &&
-	within "wakeups of pong" "$(lines 'sched:sched_wakeup: comm=pong pid=[0-9]* .*target_cpu=000')" 10 400 &&
+	within "wakeups of pong" "$(lines 'sched:sched_wakeup: comm=pong pid=[0-9]* .*target_cpu=000')" 1 400 &&
 	is forks "$(lines 'sched:sched_process_fork: comm=ping pid=[0-9]* child_comm=ping\|sched:sched_process_fork: comm=hot pid=[0-9]* child_comm=hot')" 1 &&
 	is execs "$(lines 'sched:sched_process_exec: filename=/tests/hot ')" 1 &&
 	is "exit of pong" "$(lines 'sched:sched_process_exit: comm=pong ')" 1 && [ $status = 0 ]
