@@ -86,6 +86,7 @@ static struct perf_event *clone_event(struct inherit *in)
 {
 	struct perf_event *parent = in->spec.parent;
 	struct perf_event_attr attr __uninitialized;
+	struct perf_event_spec spec = in->spec;
 
 	if (parent->attr.type != PERF_TYPE_BREAKPOINT)
 		return perf_event_clone(in->ctx, &in->spec);
@@ -93,8 +94,8 @@ static struct perf_event *clone_event(struct inherit *in)
 	/* Address and length change together: IOC_MODIFY_ATTRIBUTES. */
 	scoped_guard(mutex, &parent->child_mutex)
 		attr = parent->attr;
-	in->spec.attr = &attr;
-	return perf_event_clone(in->ctx, &in->spec);
+	spec.attr = &attr;
+	return perf_event_clone(in->ctx, &spec);
 }
 
 /* One event of the new task: in its context and its group, but not running. */

@@ -13,6 +13,7 @@
  * Locks: one raw spinlock per bucket, a leaf.
  */
 #include <linux/hash.h>
+#include <linux/lockdep.h>
 #include <linux/sched.h>
 #include <linux/sysctl.h>
 #include <linux/uaccess.h>
@@ -69,6 +70,7 @@ static bool refusal_is_of(const struct perf_refusal *r, struct task_struct *task
 /* The calling thread's, if it is still there. */
 static struct perf_refusal *find_refusal(struct perf_refusal_bucket *b)
 {
+	lockdep_assert_held(&b->lock);
 	for (int i = 0; i < REFUSAL_WAYS; i++) {
 		if (refusal_is_of(&b->way[i], current))
 			return &b->way[i];
