@@ -1109,32 +1109,21 @@ static void test_other_pmu(void)
 	close_area(&data);
 }
 
-static bool is_refused(int ret, int want, const char *why)
-{
-	char line[160];
-	int error = ret < 0 ? errno : 0;
-
-	if (error == want && (perf_reason(line, sizeof(line)) < 0 || strstr(line, why)))
-		return true;
-	ktap_note("%s: %s", why, strerror(error));
-	return false;
-}
-
 /* The PMU serves one event of a task at a time, and tasks or CPUs. */
 static void test_exclusive(void)
 {
 	struct perf_event_attr attr = aux_attr(8);
 	int fd = perf_open(&attr, 0, -1, -1, 0);
 
-	ktap_result(fd >= 0 && is_refused(perf_open(&attr, 0, -1, -1, 0), EBUSY, "an event here already"),
+	ktap_result(fd >= 0 && refused("task", perf_open(&attr, 0, -1, -1, 0), EBUSY, "an event here already"),
 		    "exclusive: no second event of the task");
-	ktap_result(is_refused(perf_open(&attr, -1, 0, -1, 0), EBUSY, "the other way"),
+	ktap_result(refused("CPU", perf_open(&attr, -1, 0, -1, 0), EBUSY, "the other way"),
 		    "exclusive: no event of a CPU beside a task's");
 	close(fd);
 	fd = perf_open(&attr, -1, 0, -1, 0);
-	ktap_result(fd >= 0 && is_refused(perf_open(&attr, -1, 0, -1, 0), EBUSY, "an event here already"),
+	ktap_result(fd >= 0 && refused("CPU", perf_open(&attr, -1, 0, -1, 0), EBUSY, "an event here already"),
 		    "exclusive: no second event of the CPU");
-	ktap_result(is_refused(perf_open(&attr, 0, -1, -1, 0), EBUSY, "the other way"),
+	ktap_result(refused("task", perf_open(&attr, 0, -1, -1, 0), EBUSY, "the other way"),
 		    "exclusive: no event of a task beside a CPU's");
 	close(fd);
 	fd = perf_open(&attr, 0, -1, -1, 0);
@@ -1151,8 +1140,8 @@ static void test_redirect_to_other_pmu(void)
 
 	attr.type = perf_pmu_type("test_aux_too");
 	fd = perf_open(&attr, 0, -1, -1, 0);
-	ktap_result(fd >= 0 && is_refused(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, area.fd), EINVAL,
-					  "another PMU's"), "SET_OUTPUT to another PMU's area");
+	ktap_result(fd >= 0 && refused("redirect", ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, area.fd), EINVAL,
+				       "another PMU's"), "SET_OUTPUT to another PMU's area");
 	close(fd);
 	close_area(&area);
 }

@@ -92,20 +92,6 @@ static bool same(const char *what, long long have, long long want)
 	return have == want;
 }
 
-/* The call came back with @have and errno; it should have failed with @want. */
-static bool refused(const char *what, int have, int want, const char *reason)
-{
-	int error = have < 0 ? errno : 0;
-	char line[160];
-
-	if (!same(what, error, want))
-		return false;
-	if (!reason || perf_reason(line, sizeof(line)) < 0 || strstr(line, reason))
-		return true;
-	ktap_note("%s: the reason \"%s\" does not speak of \"%s\"", what, line, reason);
-	return false;
-}
-
 /* Why the test that runs now cannot be had here; its result does not matter then. */
 static const char *missing;
 

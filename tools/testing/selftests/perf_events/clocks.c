@@ -248,7 +248,7 @@ static void test_group(void)
 	close(leader), close(clock), close(dummy);
 }
 
-static void refused(uint64_t config)
+static void is_not_there(uint64_t config)
 {
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, config);
 	int fd = perf_open(&attr, 0, -1, -1, 0);
@@ -275,6 +275,6 @@ int main(void)
 	test_shared_cpu();
 	test_group();
 	for (unsigned int i = 0; i < ARRAY_SIZE(nothing); i++)
-		refused(nothing[i]);
+		is_not_there(nothing[i]);
 	return ktap_finish();
 }

@@ -5,9 +5,9 @@
  * blocked, a BPF program. Each case runs many times; what it shows is that signals are neither
  * lost nor come to the wrong task, and, on a debug kernel, that nothing is used after it is freed.
  */
+#include "bpf_answer.h"
 #include "record.h"
 
-#include <linux/bpf.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -288,22 +288,6 @@ static void test_clock_race(void)
 	result(good, "a clock that stops itself, in a group");
 }
 
-static int load_program(enum bpf_prog_type type, int answer)
-{
-	struct bpf_insn code[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = answer },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	union bpf_attr attr = {
-		.prog_type	= type,
-		.insns		= (uintptr_t)code,
-		.insn_cnt	= ARRAY_SIZE(code),
-		.license	= (uintptr_t)"GPL",
-	};
-
-	return syscall(__NR_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
-}
-
 /* The program goes with its event while a child is hit. */
 static void test_bpf_race(void)
 {
@@ -312,7 +296,7 @@ static void test_bpf_race(void)
 
 	attr.inherit = 1;
 	for (int i = 0; i < ROUNDS; i++) {
-		int program = load_program(BPF_PROG_TYPE_PERF_EVENT, i % 2);
+		int program = load_answer(BPF_PROG_TYPE_PERF_EVENT, i % 2);
 		int fd = perf_open(&attr, 0, -1, -1, 0);
 		pid_t child;
 
@@ -341,7 +325,7 @@ static void test_bpf_tracepoint(void)
 	int id = tracepoint_id("syscalls/sys_enter_getppid"), good = 0;
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, id);
 
-	if (id < 0 || load_program(BPF_PROG_TYPE_TRACEPOINT, 1) < 0) {
+	if (id < 0 || load_answer(BPF_PROG_TYPE_TRACEPOINT, 1) < 0) {
 		ktap_skip("an inherited tracepoint event with a program", "no tracepoint or BPF");
 		return;
 	}
@@ -354,7 +338,7 @@ static void test_bpf_tracepoint(void)
 			good += left_with(child, 5);
 			continue;
 		}
-		int program = load_program(BPF_PROG_TYPE_TRACEPOINT, 1);
+		int program = load_answer(BPF_PROG_TYPE_TRACEPOINT, 1);
 		int fd = perf_open(&attr, 0, -1, -1, 0);
 
 		if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, program))

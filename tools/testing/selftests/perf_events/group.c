@@ -143,7 +143,8 @@ static bool largest_group(void)
 	}
 	n = read(leader, room, sizeof(room));
 	ktap_note("%d members, %zd bytes", nr, n);
-	return refused("one more", perf_open(&attr, 0, -1, leader, 0), E2BIG, "read_format") & same("members", room[0], nr) &
+	return refused("one more", perf_open(&attr, 0, -1, leader, 0), E2BIG, "read_format") &
+	       same("members", room[0], nr) &
 	       same("bytes", n, 8 * words_of(attr.read_format, nr)) &
 	       between("bytes", n, 15000, 16384);
 }

@@ -14,6 +14,24 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+/* Pages that a user's buffers may have before RLIMIT_MEMLOCK is asked. */
+static inline long memlock_allowance(void)
+{
+	long kb = sysctl_get("perf_event_mlock_kb", 516) * sysconf(_SC_NPROCESSORS_ONLN);
+
+	return kb * 1024 / sysconf(_SC_PAGESIZE);
+}
+
+/* The largest 1 + 2^n that fits into @pages, which are two or more. */
+static inline long memlock_fitting(long pages)
+{
+	long data = 1;
+
+	while (1 + 2 * data <= pages)
+		data *= 2;
+	return 1 + data;
+}
+
 /* Still this user, but limits hold. */
 static inline bool memlock_obey(void)
 {
@@ -37,14 +55,9 @@ static inline bool memlock_map(long pages)
 /* Buffers of 1 + 2^n pages until no more than a page is left; the next one must be refused. */
 static inline int memlock_use_up(long left)
 {
-	while (left >= 2) {
-		long data = 1;
-
-		while (1 + 2 * data <= left)
-			data *= 2;
-		if (!memlock_map(1 + data))
+	for (; left >= 2; left -= memlock_fitting(left)) {
+		if (!memlock_map(memlock_fitting(left)))
 			return 1;
-		left -= 1 + data;
 	}
 	return memlock_map(2) ? 2 : 0;
 }
@@ -52,16 +65,15 @@ static inline int memlock_use_up(long left)
 /* For a user who has no buffers, with perf_event_paranoid at 0 or more. */
 static inline bool memlock_is_whole(void)
 {
-	long kb = sysctl_get("perf_event_mlock_kb", 516) * sysconf(_SC_NPROCESSORS_ONLN);
 	pid_t pid = fork();
 	int status;
 
 	if (!pid)
-		_exit(memlock_obey() ? memlock_use_up(kb * 1024 / sysconf(_SC_PAGESIZE)) : 3);
+		_exit(memlock_obey() ? memlock_use_up(memlock_allowance()) : 3);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		ktap_bail_out("fork");
 	if (status)
-		ktap_note("of %ld kB of buffers %s", kb, status == 1 << 8 ? "not all can be had" :
+		ktap_note("of %ld pages of buffers %s", memlock_allowance(), status == 1 << 8 ? "not all can be had" :
 			  status == 2 << 8 ? "more can be had" : "none can be asked for");
 	return !status;
 }

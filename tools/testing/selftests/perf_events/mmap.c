@@ -349,21 +349,6 @@ static void test_gone_children(void)
 
 #define PER_CPU_KB	32
 
-static long allowance(void)
-{
-	return PER_CPU_KB * 1024 / page * sysconf(_SC_NPROCESSORS_ONLN);
-}
-
-/* The largest 1 + 2^n that fits into @pages. */
-static unsigned int fitting(long pages)
-{
-	unsigned int n = 1;
-
-	while (1 + 2 * n <= pages)
-		n *= 2;
-	return 1 + n;
-}
-
 /* What is allowed can be had, all of it, and no page more. */
 static int child_allowance(void)
 {
@@ -373,9 +358,9 @@ static int child_allowance(void)
 
 	become_nobody(0);
 	for (int round = 0; round < 3; round++) {
-		for (n = 0, left = allowance(); left >= 2 && n < 64; n++) {
+		for (n = 0, left = memlock_allowance(); left >= 2 && n < 64; n++) {
 			part[n].fd = open_fault();
-			part[n].pages = fitting(left);
+			part[n].pages = memlock_fitting(left);
 			part[n].p = map(part[n].fd, part[n].pages, PROT_READ);
 			if (part[n].p == MAP_FAILED)
 				return 1;
@@ -404,24 +389,24 @@ static int child_pinned(void)
 	void *p;
 	int fd;
 
-	while (pages < allowance())
+	while (pages < memlock_allowance())
 		pages *= 2;
 	pages++;
-	become_nobody(pages - allowance());
+	become_nobody(pages - memlock_allowance());
 
 	for (int round = 0; round < 3; round++) {
 		fd = open_fault();
 		p = map(fd, pages, PROT_READ | PROT_WRITE);
 		if (p == MAP_FAILED)
 			return 1;
-		if (pinned() != (long)pages - allowance())
+		if (pinned() != (long)pages - memlock_allowance())
 			return 2;
 		if (map_error(open_fault(), 1, PROT_READ, MAP_SHARED, 0) != EPERM)
 			return 3;
 		/* The same buffer once more costs nothing. */
 		if (map_error(fd, pages, PROT_READ, MAP_SHARED, 0) != 0)
 			return 4;
-		if (pinned() != (long)pages - allowance())
+		if (pinned() != (long)pages - memlock_allowance())
 			return 5;
 		munmap(p, pages * page);
 		if (pinned() != 0)
@@ -434,7 +419,7 @@ static int child_pinned(void)
 /* The last mapping is another process's. Pages go back to whom they were taken from. */
 static int child_other_unmaps(void)
 {
-	unsigned int pages = fitting(2 * allowance()) * 2 - 1;
+	unsigned int pages = memlock_fitting(2 * memlock_allowance()) * 2 - 1;
 	int fd, ready[2], go[2], status;
 	char c = 0;
 	void *p;
@@ -443,7 +428,7 @@ static int child_other_unmaps(void)
 	become_nobody(4 * pages);
 	fd = open_fault();
 	p = map(fd, pages, PROT_READ);
-	if (p == MAP_FAILED || pinned() != (long)pages - allowance() || pipe(ready) || pipe(go))
+	if (p == MAP_FAILED || pinned() != (long)pages - memlock_allowance() || pipe(ready) || pipe(go))
 		return 1;
 	pid = fork();
 	if (!pid) {
@@ -457,7 +442,7 @@ static int child_other_unmaps(void)
 	if (read(ready[0], &c, 1) != 1)
 		return 2;
 	munmap(p, pages * page);
-	if (pinned() != (long)pages - allowance())
+	if (pinned() != (long)pages - memlock_allowance())
 		return 3;
 	if (write(go[1], &c, 1) != 1 || waitpid(pid, &status, 0) != pid || status)
 		return 4;
@@ -467,12 +452,12 @@ static int child_other_unmaps(void)
 /* perf_event_paranoid -1 lifts the limit; pages are counted all the same. */
 static int child_unlimited(void)
 {
-	unsigned int pages = fitting(2 * allowance()) * 2 - 1;
+	unsigned int pages = memlock_fitting(2 * memlock_allowance()) * 2 - 1;
 	void *p;
 
 	become_nobody(0);
 	p = map(open_fault(), pages, PROT_READ);
-	if (p == MAP_FAILED || pinned() != (long)pages - allowance())
+	if (p == MAP_FAILED || pinned() != (long)pages - memlock_allowance())
 		return 1;
 	munmap(p, pages * page);
 	return pinned() == 0 ? 0 : 2;

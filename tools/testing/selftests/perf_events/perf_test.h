@@ -233,6 +233,23 @@ static inline int perf_reason(char *line, size_t size)
 	return read_line("/proc/sys/kernel/perf_event_error", line, size);
 }
 
+/* The call returned @ret and errno; it should have failed with @want, for @reason if we tell. */
+static inline bool refused(const char *what, long ret, int want, const char *reason)
+{
+	int error = ret < 0 ? errno : 0;
+	char line[160];
+
+	if (error != want) {
+		ktap_note("%s: %s, expected %s", what, error ? strerrorname_np(error) : "success",
+			  strerrorname_np(want));
+		return false;
+	}
+	if (!reason || perf_reason(line, sizeof(line)) < 0 || strcasestr(line, reason))
+		return true;
+	ktap_note("%s: the reason \"%s\" does not speak of \"%s\"", what, line, reason);
+	return false;
+}
+
 /*
  * Work of known size
  */

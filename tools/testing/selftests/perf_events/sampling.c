@@ -3,9 +3,9 @@
  * Overflow and samples: how many there are, what is in them, limits, signals, throttling, BPF
  * programs. Page faults are the events: as many as we like, at addresses we know. Run as root.
  */
+#include "bpf_answer.h"
 #include "record.h"
 
-#include <linux/bpf.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -1265,27 +1265,11 @@ static void test_filter(void)
 
 /* -------------------------------------------------------------------------- BPF */
 
-static int load_program(enum bpf_prog_type type, int answer)
-{
-	struct bpf_insn code[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = answer },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	union bpf_attr attr = {
-		.prog_type	= type,
-		.insns		= (uintptr_t)code,
-		.insn_cnt	= ARRAY_SIZE(code),
-		.license	= (uintptr_t)"GPL",
-	};
-
-	return syscall(__NR_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
-}
-
 static void test_bpf(void)
 {
-	int drop = load_program(BPF_PROG_TYPE_PERF_EVENT, 0);
-	int pass = load_program(BPF_PROG_TYPE_PERF_EVENT, 1);
-	int wrong = load_program(BPF_PROG_TYPE_KPROBE, 0);
+	int drop = load_answer(BPF_PROG_TYPE_PERF_EVENT, 0);
+	int pass = load_answer(BPF_PROG_TYPE_PERF_EVENT, 1);
+	int wrong = load_answer(BPF_PROG_TYPE_KPROBE, 0);
 	struct perf_event_attr attr = fault_attr(1, PERF_SAMPLE_ADDR);
 	int fd = open_mapped(&attr, 4);
 
@@ -1313,7 +1297,7 @@ static void test_bpf(void)
 /* A perf link holds the program for as long as it is open. */
 static void test_bpf_link(void)
 {
-	int drop = load_program(BPF_PROG_TYPE_PERF_EVENT, 0);
+	int drop = load_answer(BPF_PROG_TYPE_PERF_EVENT, 0);
 	struct perf_event_attr attr = fault_attr(1, PERF_SAMPLE_ADDR);
 	int fd = open_mapped(&attr, 4), link;
 	union bpf_attr create = {
@@ -1356,8 +1340,8 @@ static void test_bpf_query(void)
 		uint32_t	len, nr, id[4];
 	} query = { .len = 4 };
 
-	program[0] = load_program(BPF_PROG_TYPE_TRACEPOINT, 1);
-	program[1] = load_program(BPF_PROG_TYPE_TRACEPOINT, 1);
+	program[0] = load_answer(BPF_PROG_TYPE_TRACEPOINT, 1);
+	program[1] = load_answer(BPF_PROG_TYPE_TRACEPOINT, 1);
 	if (id < 0 || program[1] < 0) {
 		ktap_skip("BPF query", "no tracepoint or BPF");
 		return;

@@ -605,9 +605,12 @@ static bool every_cpu_counts(void)
 static bool locked_memory_is_free(void)
 {
 	MUST(sysctl_set("perf_event_paranoid", 2));
-	for (int i = 0; i < 10 && !memlock_is_whole(); i++)
+	for (int i = 0; i < 10; i++) {
+		if (memlock_is_whole())
+			return true;
 		usleep(500000);
-	return memlock_is_whole();
+	}
+	return false;
 }
 
 static const struct test tests[] = {

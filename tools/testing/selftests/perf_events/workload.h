@@ -148,23 +148,6 @@ static inline bool near_permille(const char *what, uint64_t have, uint64_t want,
 	return near(what, have, want, want / 1000 * permille);
 }
 
-/* The call returned @ret and errno; it should have failed with @want, for @reason if we tell. */
-static inline bool refused(const char *what, long ret, int want, const char *reason)
-{
-	int error = ret < 0 ? errno : 0;
-	char line[160];
-
-	if (error != want) {
-		ktap_note("%s: %s, expected %s", what, error ? strerrorname_np(error) : "success",
-			  strerrorname_np(want));
-		return false;
-	}
-	if (!reason || perf_reason(line, sizeof(line)) < 0 || strcasestr(line, reason))
-		return true;
-	ktap_note("%s: the reason \"%s\" does not speak of \"%s\"", what, line, reason);
-	return false;
-}
-
 /*
  * Kernels and machines
  */

@@ -18,20 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOINLINE	__attribute__((noinline, noclone))
-
-/* Keeps a call in front of it from becoming a jump, so that the caller stays on the stack. */
-#define STAY()		asm volatile("" : : : "memory")
-
-/* @n rounds of two instructions. */
-static inline __attribute__((always_inline)) void loop(unsigned long n)
-{
-#if defined(__x86_64__)
-	asm volatile("1: dec %0; jnz 1b" : "+r" (n) : : "cc");
-#else
-	asm volatile("1: subs %0, %0, #1; b.ne 1b" : "+r" (n) : : "cc");
-#endif
-}
+#include "hot.h"
 
 NOINLINE void hot_a(unsigned long n)
 {

@@ -3,14 +3,11 @@
  * A 32-bit program without a library: _start calls outer, that calls middle, and that inner, where the
  * time goes.
  */
-#define NOINLINE	__attribute__((noinline, noclone))
-
-/* Keeps a call in front of it from becoming a jump. */
-#define STAY()		asm volatile("" : : : "memory")
+#include "../hot.h"
 
 NOINLINE void inner(unsigned long n)
 {
-	asm volatile("1: dec %0; jnz 1b" : "+r" (n) : : "cc");
+	loop(n);
 	STAY();
 }
 
