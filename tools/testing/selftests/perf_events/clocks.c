@@ -207,8 +207,9 @@ static void test_shared_cpu(void)
 	all[0] = end_of(child[0]);
 	all[1] = end_of(child[1]);
 	wall = now_ns(CLOCK_MONOTONIC) - wall;
-	between(perf_count(fd[0]), 98000000, all[0] + all[0] / 50, "task-clock of the first of two on a CPU");
-	between(perf_count(fd[1]), 98000000, all[1] + all[1] / 50, "task-clock of the second");
+	/* The scheduler's clock runs on while it switches, an event's does not: some 30 turns each. */
+	between(perf_count(fd[0]), 94000000, all[0] + all[0] / 50, "task-clock of the first of two on a CPU");
+	between(perf_count(fd[1]), 94000000, all[1] + all[1] / 50, "task-clock of the second");
 	between(perf_count(fd[0]) + perf_count(fd[1]), 170000000, wall,
 		"both together take no more than there was");
 	close(fd[0]), close(fd[1]);

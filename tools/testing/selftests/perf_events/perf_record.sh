@@ -194,8 +194,8 @@ else
 		set -- $(values value) && within "newest records" "$1" 100 19000 && contiguous "$1" $((20000 - $1)) 19999
 	result $? "--overwrite: the newest, without a hole"
 
-	# Each value of each run follows the one before, from file to file. In the next one its name is not known.
-	# What perf has read twice may be in two files.
+	# Each value of each run follows the one before, whatever file it is in: perf looks into one CPU's buffer
+	# after the other, and the program may move meanwhile. What perf has read twice may be in two files.
 	rm -f $data $data.*
 	timeout 60 perf record -q -T --sample-cpu -o $data --switch-output=128K -e probe_hot:probed \
 		sh -c "for i in 1 2 3 4 5 6 7 8 9; do $hot probed 1500; usleep 300000; done" >$out 2>&1
@@ -208,7 +208,9 @@ else
 		perf script --show-lost-events -i $file 2>/dev/null | grep 'PERF_RECORD_LOST lost' >>/tmp/lost
 	done
 	cp /tmp/all $list
-	set -- $(sed -n 's/^ *[^ ]* *\([0-9]*\) .* value=\([0-9]*\).*/\1 \2/p' $list | awk '
+	set -- $(sed -n 's/^ *[^ ]* *\([0-9]*\) *\([0-9.]*\): .* value=\([0-9]*\).*/\2 \1 \3/p' $list |
+		awk '{ printf "%020.9f %d %d\n", $1, $2, $3 }' | sort | awk '
+		{ $0 = $2 " " $3 }
 		seen[$1, $2]++ { next }
 		{ n++; jumps += $2 != next_value[$1] + 0; next_value[$1] = $2 + 1 } END { print n + 0, jumps + 0 }')
 	lost=$(awk '{ n += $NF } END { print n + 0 }' /tmp/lost)

@@ -384,7 +384,8 @@ static bool records_end(void)
  */
 
 #define ROUNDS	200
-#define TRIES	64
+#define TRIES	5000
+#define KEPT	64	/* the newest, until the program has ended */
 
 struct race {
 	unsigned int	opened, denied, ended, other, leaked;
@@ -394,17 +395,22 @@ static void open_beside_exec(struct race *r, unsigned int round)
 {
 	struct perf_event_attr attr = fault_attr();
 	struct program p = new_program(set_uid, "faults-exit");
-	int fd[TRIES], nr = 0, late = 0;
+	unsigned int nr = 0, late = 0;
+	int fd[KEPT];
 
 	gate_open(&p.go);
 	/* Not all at once: exec is somewhere in the middle of what comes after this. */
 	usleep(round % 20 * 50);
 	while (nr < TRIES && late < 20) {
+		int new;
+
 		attr.inherit = nr & 1;
 		attr.disabled = attr.enable_on_exec = nr >> 1 & 1;
-		fd[nr] = perf_open(&attr, p.pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-		if (fd[nr] >= 0) {
-			nr++;
+		new = perf_open(&attr, p.pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+		if (new >= 0) {
+			if (nr >= KEPT)
+				close(fd[nr % KEPT]);
+			fd[nr++ % KEPT] = new;
 			r->opened++;
 		} else {
 			late++;
@@ -414,9 +420,9 @@ static void open_beside_exec(struct race *r, unsigned int round)
 		}
 	}
 	waitpid(p.pid, NULL, 0);
-	while (nr--) {
-		r->leaked += perf_count(fd[nr]) >= AFTER;
-		close(fd[nr]);
+	for (unsigned int i = 0; i < nr && i < KEPT; i++) {
+		r->leaked += perf_count(fd[i]) >= AFTER;
+		close(fd[i]);
 	}
 	for (int i = 0; i < 2; i++) {
 		close(p.go.fd[i]);
