@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: GPL-2.0
+# A PMU without an interrupt.
+/^\tpmu {/,/^\t};/{
+	/interrupts/d
+}
