@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where a sample was taken, and who had called: instruction pointers, call chains of the kernel
- * and of user programs, 64-bit and compat.
+ * Instruction pointers and call chains of samples: of the kernel and of user programs, 64-bit and
+ * compat.
  *
- * Context: NMI. No locks; user memory is only read where it can be without a fault.
+ * Context: any, NMI included. No locks. User memory is read with page faults disabled.
  */
 #include <linux/compat.h>
+#include <linux/mmu_context.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <linux/uprobes.h>
-#include <asm/compat.h>
 #include <asm/desc.h>
-#include <asm/mmu_context.h>
 #include <asm/segment.h>
 #include <asm/stacktrace.h>
 #include <asm/tlbflush.h>
@@ -20,10 +19,10 @@
 
 /* ------------------------------------------------------------ code segments */
 
-static const struct desc_struct *ldt_entry(unsigned int i)
+static const struct desc_struct *callchain_ldt_entry(unsigned int i)
 {
 #ifdef CONFIG_MODIFY_LDT_SYSCALL
-	/* Freed only after every CPU of the mm has taken an interrupt: not while this runs. */
+	/* An LDT is freed only after an IPI to every CPU of the mm, so not while this runs. */
 	const struct ldt_struct *ldt = READ_ONCE(current->active_mm->context.ldt);
 
 	if (ldt && i < ldt->nr_entries)
@@ -32,48 +31,52 @@ static const struct desc_struct *ldt_entry(unsigned int i)
 	return NULL;
 }
 
-/* The base of a user's segment; 0 unless it is from the LDT or a TLS slot. */
-static unsigned long segment_base(unsigned int selector)
+/* Base address of a user segment in the LDT or a TLS slot; 0 for other segments. */
+static unsigned long callchain_segment_base(unsigned int selector)
 {
 	unsigned int i = selector >> 3;
 	const struct desc_struct *desc = NULL;
 
 	if ((selector & SEGMENT_TI_MASK) == SEGMENT_LDT)
-		desc = ldt_entry(i);
+		desc = callchain_ldt_entry(i);
 	else if (i >= GDT_ENTRY_TLS_MIN && i <= GDT_ENTRY_TLS_MAX)
 		desc = &current->thread.tls_array[i - GDT_ENTRY_TLS_MIN];
 
 	return desc ? get_desc_base(desc) : 0;
 }
 
-static unsigned long code_base(struct pt_regs *regs)
+static unsigned long callchain_code_base(struct pt_regs *regs)
 {
 #ifdef CONFIG_X86_32
 	if (v8086_mode(regs) || (regs->flags & PERF_EFLAGS_VM))
 		return regs->cs << 4;
 #endif
-	return user_mode(regs) && regs->cs != __USER_CS ? segment_base(regs->cs) : 0;
+	return user_mode(regs) && regs->cs != __USER_CS ? callchain_segment_base(regs->cs) : 0;
 }
 
 #undef perf_instruction_pointer
 /**
- * perf_instruction_pointer - the address a sample is for
+ * perf_instruction_pointer - the address of a sample
  * @regs: interrupted registers
  *
- * Return: the guest's address if a guest was interrupted, else the linear address.
+ * Context: any, NMI included.
+ * Return: the guest's address if a guest was interrupted, else the linear address
  */
 unsigned long perf_instruction_pointer(struct pt_regs *regs)
 {
 	if (perf_guest_state())
 		return perf_guest_get_ip();
 
-	return regs->ip + code_base(regs);
+	return regs->ip + callchain_code_base(regs);
 }
 
 #undef perf_misc_flags
 /**
- * perf_misc_flags - PERF_RECORD_MISC_* of a sample
+ * perf_misc_flags - the processor mode of a sample
  * @regs: interrupted registers
+ *
+ * Context: any, NMI included.
+ * Return: PERF_RECORD_MISC_*
  */
 unsigned long perf_misc_flags(struct pt_regs *regs)
 {
@@ -92,14 +95,15 @@ unsigned long perf_misc_flags(struct pt_regs *regs)
 	return regs->flags & PERF_EFLAGS_EXACT ? misc | PERF_RECORD_MISC_EXACT_IP : misc;
 }
 
-/* -------------------------------------------------------------- the kernel's chain */
+/* -------------------------------------------------------------- kernel call chains */
 
 /*
- * Registers as the processor has saved them belong to the first address. Others only say where the stack
- * begins; there the instruction pointer is found as a return address. Nonzero if the chain is full.
+ * If the processor saved @regs, their instruction pointer is the first address. Registers of
+ * perf_arch_fetch_caller_regs() only have the stack pointer: unwinding from there finds the
+ * instruction pointer as a return address. Returns nonzero if the chain is full.
  */
-static int first_frame(struct unwind_state *state, struct perf_callchain_entry_ctx *entry,
-		       struct pt_regs *regs)
+static int callchain_start_unwind(struct unwind_state *state,
+				  struct perf_callchain_entry_ctx *entry, struct pt_regs *regs)
 {
 	bool saved = regs->flags & X86_EFLAGS_FIXED;
 
@@ -107,13 +111,20 @@ static int first_frame(struct unwind_state *state, struct perf_callchain_entry_c
 	return saved ? perf_callchain_store(entry, regs->ip) : 0;
 }
 
+/**
+ * perf_callchain_kernel - add the kernel's return addresses to a call chain
+ * @entry: call chain to extend
+ * @regs: registers of kernel mode
+ *
+ * Context: any, NMI included.
+ */
 void perf_callchain_kernel(struct perf_callchain_entry_ctx *entry, struct pt_regs *regs)
 {
 	struct unwind_state state;
 	unsigned long addr;
 
-	/* What a guest was doing is the guest's business. */
-	if (perf_guest_state() || first_frame(&state, entry, regs))
+	/* The stack of a guest is not accessible. */
+	if (perf_guest_state() || callchain_start_unwind(&state, entry, regs))
 		return;
 
 	for (; !unwind_done(&state); unwind_next_frame(&state)) {
@@ -123,13 +134,13 @@ void perf_callchain_kernel(struct perf_callchain_entry_ctx *entry, struct pt_reg
 	}
 }
 
-/* --------------------------------------------------------------- a program's chain */
+/* --------------------------------------------------------------- user call chains */
 
 /*
- * A uprobe at a function's first instruction hits before there is a frame: the return address is
- * on top of the stack. The instruction that the probe replaced tells.
+ * Is this a uprobe at the first instruction of a function, where the return address is on top of
+ * the stack because there is no frame yet? Judged by the instruction that the probe replaced.
  */
-static bool at_function_entry(struct pt_regs *regs)
+static bool callchain_at_function_entry(struct pt_regs *regs)
 {
 #ifdef CONFIG_UPROBES
 	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -148,11 +159,11 @@ static bool at_function_entry(struct pt_regs *regs)
 }
 
 /*
- * Reads words of @size bytes at @addr into @to; false where the program has no memory. Page faults are
- * disabled, and the memory is known to be current's.
+ * Reads @n words of @size bytes at @addr into @to; false if the memory is not accessible. Page
+ * faults are disabled, and nmi_uaccess_okay() is true.
  */
-static __always_inline bool read_user(u64 *to, unsigned int n, unsigned int size,
-				      unsigned long addr)
+static __always_inline bool callchain_read_user(u64 *to, unsigned int n, unsigned int size,
+						unsigned long addr)
 {
 	void __user *from = (void __user *)addr;
 	unsigned int i;
@@ -176,11 +187,14 @@ fault:
 }
 
 /**
- * perf_callchain_user - follow a program's frame pointers
- * @entry: where the addresses go
- * @regs: the program's registers
+ * perf_callchain_user - add a program's return addresses to a call chain
+ * @entry: call chain to extend
+ * @regs: registers of user mode
  *
- * A frame is the caller's frame pointer and the return address, each a word of the program's.
+ * Follows frame pointers. A frame is the caller's frame pointer and the return address, in words
+ * of the program's size.
+ *
+ * Context: any, NMI included.
  */
 void perf_callchain_user(struct perf_callchain_entry_ctx *entry, struct pt_regs *regs)
 {
@@ -200,16 +214,17 @@ void perf_callchain_user(struct perf_callchain_entry_ctx *entry, struct pt_regs 
 		return;
 
 	if (size == sizeof(u32)) {
-		base = code_base(regs);
-		stack = segment_base(regs->ss);
+		base = callchain_code_base(regs);
+		stack = callchain_segment_base(regs->ss);
 	}
 
 	pagefault_disable();
-	if (at_function_entry(regs) && read_user(&frame[1], 1, size, stack + regs->sp))
+	if (callchain_at_function_entry(regs) &&
+	    callchain_read_user(&frame[1], 1, size, stack + regs->sp))
 		perf_callchain_store(entry, base + frame[1]);
 
 	while (frame[0] && IS_ALIGNED(frame[0], size == sizeof(u64) ? 8 : 4)) {
-		if (!read_user(frame, 2, size, stack + frame[0]))
+		if (!callchain_read_user(frame, 2, size, stack + frame[0]))
 			break;
 		if (!frame[1] || perf_callchain_store(entry, base + frame[1]))
 			break;

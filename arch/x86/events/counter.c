@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters and their control registers: reading, writing, selecting, switching on and off. Every
- * register write of the driver is here and in irq.c, and none is made that would change nothing.
+ * Counters and their control registers: reading, writing, selecting, enabling and disabling. A
+ * register is not written if it has the value already.
  *
- * Context: interrupts off on the CPU concerned, or NMI; see pmu.h for how the two get along.
+ * Context: interrupts disabled on the CPU of the registers, or NMI; see pmu.h for the
+ * rules between the two.
  */
+#include "branch.h"
+#include "intel/pebs.h"
 #include "pmu.h"
 
-DEFINE_PER_CPU(struct x86_cpu, x86_cpu);
-
-static inline bool is_fixed(unsigned int idx)
+static inline bool x86_counter_is_fixed(unsigned int idx)
 {
 	return idx >= INTEL_PMC_IDX_FIXED;
 }
 
-static inline s64 sign_extend(u64 val, unsigned int width)
+static inline s64 x86_counter_sign_extend(u64 val, unsigned int width)
 {
 	return (s64)(val << (64 - width)) >> (64 - width);
 }
 
-u64 x86_counter_read(const struct x86_cpu *cpu, unsigned int idx)
+/**
+ * x86_counter_read - read a counter
+ * @cpu: this CPU
+ * @idx: number of the counter
+ *
+ * Return: its value, not sign-extended
+ */
+u64 x86_counter_read(const struct x86_pmu_cpu *cpu, unsigned int idx)
 {
 	u64 val;
 
@@ -27,131 +35,144 @@ u64 x86_counter_read(const struct x86_cpu *cpu, unsigned int idx)
 	return val;
 }
 
-/*
- * What retained values are compared by changes with it. A Pentium 4's counter may not take a value
- * that is written once (erratum N15 of the specification update, 249199).
+/**
+ * x86_counter_write - write a counter and change its tag
+ * @cpu: this CPU
+ * @idx: number of the counter
+ * @val: value; x86_pmu::width bits of it are used
+ *
+ * A Pentium 4's counter can ignore a single write (erratum N15 of the specification update,
+ * 249199).
  */
-void x86_counter_write(struct x86_cpu *cpu, unsigned int idx, s64 val)
+void x86_counter_write(struct x86_pmu_cpu *cpu, unsigned int idx, s64 val)
 {
-	u32 msr = is_fixed(idx) ? MSR_ARCH_PERFMON_FIXED_CTR0 + idx - INTEL_PMC_IDX_FIXED
-				: x86_hw.counter_write + (idx + cpu->first) * x86_hw.step;
+	u32 msr = x86_counter_is_fixed(idx) ?
+		MSR_ARCH_PERFMON_FIXED_CTR0 + idx - INTEL_PMC_IDX_FIXED :
+		x86_pmu_regs.counter_write + (idx + cpu->thread_offset) * x86_pmu_regs.step;
 
 	cpu->tag[idx]++;
-	val &= GENMASK_ULL(cpu->core->width - 1, 0);
+	val &= GENMASK_ULL(cpu->pmu->width - 1, 0);
 	wrmsrl(msr, val);
-	if (x86_hw.netburst)
+	if (x86_pmu_regs.netburst)
 		wrmsrl(msr, val);
 }
 
 /* --------------------------------------------------------------- on and off */
 
-/* @on without what runs in a guest only. The loop is for the handler coming in between. */
-void x86_commit_on(struct x86_cpu *cpu)
+/**
+ * x86_commit_enabled - write x86_pmu_cpu::enabled to GLOBAL_CTRL
+ * @cpu: this CPU
+ *
+ * The overflow handler can change the set during the write: then the loop writes it again.
+ */
+void x86_commit_enabled(struct x86_pmu_cpu *cpu)
 {
 	u64 want;
 
-	if (!x86_hw.global_ctrl || cpu->halted)
+	if (!x86_pmu_regs.global_ctrl || cpu->halted)
 		return;
-	while ((want = READ_ONCE(cpu->on)) != READ_ONCE(cpu->global)) {
-		wrmsrl(x86_hw.global_ctrl, want);
-		WRITE_ONCE(cpu->global, want);
+	while ((want = READ_ONCE(cpu->enabled)) != READ_ONCE(cpu->global_ctrl)) {
+		wrmsrl(x86_pmu_regs.global_ctrl, want);
+		WRITE_ONCE(cpu->global_ctrl, want);
 	}
 }
 
-static u32 select_msr(const struct x86_cpu *cpu, unsigned int idx)
+static u32 x86_select_msr(const struct x86_pmu_cpu *cpu, unsigned int idx)
 {
-	return x86_hw.select + (idx + cpu->first) * x86_hw.step;
+	return x86_pmu_regs.select + (idx + cpu->thread_offset) * x86_pmu_regs.step;
 }
 
-/* Another counter takes the ESCR: those that have used it will have to write it again. */
-static void forget_escr(struct x86_cpu *cpu, u32 escr)
+/* Another counter is about to use the ESCR: its earlier users have to write it again. */
+static void x86_select_invalidate_escr(struct x86_pmu_cpu *cpu, u32 escr)
 {
-	unsigned long counters = cpu->core->counters;
+	unsigned long counters = cpu->pmu->counters;
 	unsigned int idx;
 
 	for_each_set_bit(idx, &counters, INTEL_PMC_MAX_GENERIC)
-		if (p4_escr(idx + cpu->first, cpu->select[idx]) == escr)
+		if (p4_escr(idx + cpu->thread_offset, cpu->select[idx]) == escr)
 			cpu->select[idx] = lower_32_bits(cpu->select[idx]);
 }
 
-/* ESCR and CCCR. An ESCR's value is never 0, so an upper half of 0 stands for an unknown one. */
-static void write_pair(struct x86_cpu *cpu, unsigned int idx, u64 val)
+/* Writes ESCR and CCCR. The value of an ESCR is never 0: an upper half of 0 means unknown. */
+static void x86_select_write_pair(struct x86_pmu_cpu *cpu, unsigned int idx, u64 val)
 {
-	u64 old = cpu->select[idx], hard = p4_on_thread(val, cpu->first);
-	u32 escr = p4_escr(idx + cpu->first, val);
+	u64 old = cpu->select[idx], hard = p4_on_thread(val, cpu->thread_offset);
+	u32 escr = p4_escr(idx + cpu->thread_offset, val);
 
-	if (upper_32_bits(old ^ val) || p4_escr(idx + cpu->first, old) != escr) {
-		forget_escr(cpu, escr);
+	if (upper_32_bits(old ^ val) || p4_escr(idx + cpu->thread_offset, old) != escr) {
+		x86_select_invalidate_escr(cpu, escr);
 		wrmsrl(escr, upper_32_bits(hard));
 	}
 	cpu->select[idx] = val;
 	if (lower_32_bits(old ^ val))
-		wrmsrl(select_msr(cpu, idx), lower_32_bits(hard));
+		wrmsrl(x86_select_msr(cpu, idx), lower_32_bits(hard));
 }
 
-static void write_select(struct x86_cpu *cpu, unsigned int idx, u64 val)
+static void x86_select_write(struct x86_pmu_cpu *cpu, unsigned int idx, u64 val)
 {
 	if (cpu->select[idx] == val)
 		return;
-	if (x86_hw.netburst) {
-		write_pair(cpu, idx, val);
+	if (x86_pmu_regs.netburst) {
+		x86_select_write_pair(cpu, idx, val);
 		return;
 	}
 	cpu->select[idx] = val;
-	wrmsrl(select_msr(cpu, idx), val);
+	wrmsrl(x86_select_msr(cpu, idx), val);
 }
 
 /**
- * x86_select_ack - clear the overflow flags that selects have (Pentium 4)
+ * x86_select_ack - clear the overflow flags in selects (Pentium 4)
  * @cpu: this CPU
- * @counters: counters that have overflowed, and not yet another value
+ * @counters: counters that have overflowed and have not been written since
  */
-void x86_select_ack(struct x86_cpu *cpu, u64 counters)
+void x86_select_ack(struct x86_pmu_cpu *cpu, u64 counters)
 {
 	for (; counters; counters &= counters - 1) {
 		unsigned int idx = __ffs64(counters);
 
-		wrmsrl(select_msr(cpu, idx), lower_32_bits(p4_on_thread(cpu->select[idx], cpu->first)));
+		wrmsrl(x86_select_msr(cpu, idx),
+		       lower_32_bits(p4_on_thread(cpu->select[idx], cpu->thread_offset)));
 	}
 }
 
-/* The select of a counter that is off, on parts that switch counters there. */
-static void select_off(struct x86_cpu *cpu, unsigned int idx)
+/* Disables a counter in its select, on parts without GLOBAL_CTRL. */
+static void x86_select_disable(struct x86_pmu_cpu *cpu, unsigned int idx)
 {
-	if (x86_hw.enable)
-		write_select(cpu, idx, cpu->select[idx] & ~x86_hw.enable);
+	if (x86_pmu_regs.enable)
+		x86_select_write(cpu, idx, cpu->select[idx] & ~x86_pmu_regs.enable);
 	else
-		write_select(cpu, idx, idx ? 0 : x86_hw.idle);
+		x86_select_write(cpu, idx, idx ? 0 : x86_pmu_regs.idle);
 }
 
 /**
- * x86_counters_off - let counters stand still
+ * x86_counters_disable - disable counters
  * @cpu: this CPU
- * @counters: which
+ * @counters: set of counters; those that are disabled already do not matter
  */
-void x86_counters_off(struct x86_cpu *cpu, u64 counters)
+void x86_counters_disable(struct x86_pmu_cpu *cpu, u64 counters)
 {
-	unsigned long todo = counters & cpu->on;
+	unsigned long todo = counters & cpu->enabled;
 	unsigned int idx;
 
-	this_cpu_and(x86_cpu.on, ~counters);
-	if (x86_hw.global_ctrl) {
-		x86_commit_on(cpu);
+	x86_cpu_clear_bits(enabled, counters);
+	if (x86_pmu_regs.global_ctrl) {
+		x86_commit_enabled(cpu);
 		return;
 	}
 	for_each_set_bit(idx, &todo, INTEL_PMC_MAX_GENERIC)
-		select_off(cpu, idx);
+		x86_select_disable(cpu, idx);
 }
 
-/* What selects @event on counter @idx, whether it is on or not. */
-static u64 select_value(const struct x86_cpu *cpu, const struct perf_event *event,
-			unsigned int idx)
+/* Selection of @event for counter @idx, without enable bits. */
+static u64 x86_select_value(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
+			    unsigned int idx)
 {
 	u64 config = event->hw.config & ~cpu->virt_clear;
-	u64 fixed = INTEL_FIXED_0_ENABLE_PMI;
+	bool precise = event->hw.flags & X86_EVENT_PRECISE;
+	u64 fixed = precise ? ICL_FIXED_0_ADAPTIVE : INTEL_FIXED_0_ENABLE_PMI;
 
-	if (!is_fixed(idx))
-		return config | x86_hw.interrupt;
+	if (!x86_counter_is_fixed(idx))
+		return precise ? config : config | x86_pmu_regs.interrupt;
 	if (config & ARCH_PERFMON_EVENTSEL_USR)
 		fixed |= INTEL_FIXED_0_USER;
 	if (config & ARCH_PERFMON_EVENTSEL_OS)
@@ -161,82 +182,133 @@ static u64 select_value(const struct x86_cpu *cpu, const struct perf_event *even
 	return fixed;
 }
 
-/* The same with what makes counter @idx run, on parts that switch counters on there. */
-static u64 running_value(const struct x86_cpu *cpu, const struct perf_event *event,
-			 unsigned int idx)
+/* The same with enable bits, on parts that have them in selects. */
+static u64 x86_select_enabled_value(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
+				    unsigned int idx)
 {
-	return select_value(cpu, event, idx) | x86_hw.enable | (idx ? 0 : x86_hw.idle);
+	return x86_select_value(cpu, event, idx) | x86_pmu_regs.enable |
+	       (idx ? 0 : x86_pmu_regs.idle);
 }
 
-static void select_fixed(struct x86_cpu *cpu, unsigned int idx, u64 bits)
+static void x86_select_fixed(struct x86_pmu_cpu *cpu, unsigned int idx, u64 bits)
 {
 	unsigned int n = idx - INTEL_PMC_IDX_FIXED;
 
 	cpu->select[idx] = bits;
-	cpu->fixed_ctrl &= ~intel_fixed_bits_by_idx(n, INTEL_FIXED_BITS_MASK);
+	cpu->fixed_ctrl &= ~intel_fixed_bits_by_idx(n, INTEL_FIXED_BITS_MASK |
+						       ICL_FIXED_0_ADAPTIVE);
 	cpu->fixed_ctrl |= intel_fixed_bits_by_idx(n, bits);
 }
 
-/**
- * x86_select - make a counter select an event's occurrences
- * @cpu: this CPU
- * @event: the event
- * @idx: the counter; not armed, and off if it is for sampling
- *
- * x86_select_flush() must follow.
- */
-void x86_select(struct x86_cpu *cpu, struct perf_event *event, unsigned int idx)
+/* The counter is for an event with precise samples, or has been for one. */
+static noinline void x86_select_precise(struct x86_pmu_cpu *cpu, const struct perf_event *event,
+					unsigned int idx)
 {
-	u64 val = select_value(cpu, event, idx);
+	unsigned int kind;
 
-	if (is_fixed(idx)) {
-		if (cpu->select[idx] != val)
-			select_fixed(cpu, idx, val);
-		return;
+	for (kind = 0; kind < X86_PRECISE_KINDS; kind++)
+		cpu->pebs_enable &= ~intel_pebs_enable_bits(cpu->pmu, idx, kind);
+	cpu->precise &= ~BIT_ULL(idx);
+	if (event->hw.flags & X86_EVENT_PRECISE) {
+		cpu->pebs_enable |= intel_pebs_enable_bits(cpu->pmu, idx, event->hw.config_base);
+		cpu->pebs_config |= event->hw.event_base;
+		cpu->precise |= BIT_ULL(idx);
 	}
-	if (x86_hw.global_ctrl || cpu->on & BIT_ULL(idx))
-		write_select(cpu, idx, running_value(cpu, event, idx));
-	else if (x86_hw.enable)
-		write_select(cpu, idx, val);
+	cpu->pebs_changed = true;
 }
 
-void x86_select_flush(struct x86_cpu *cpu)
+/* Records that are in the store say themselves what they have. */
+static noinline void x86_select_flush_precise(struct x86_pmu_cpu *cpu)
 {
+	cpu->pebs_changed = false;
+	if (cpu->pebs_config_written != cpu->pebs_config) {
+		cpu->pebs_config_written = cpu->pebs_config;
+		if (cpu->pmu->precise_format >= INTEL_PEBS_ADAPTIVE)
+			wrmsrl(MSR_PEBS_DATA_CFG, cpu->pebs_config);
+	}
+	if (cpu->pebs_enable_written == cpu->pebs_enable)
+		return;
+	intel_pebs_cpu_load(cpu);
+	cpu->pebs_enable_written = cpu->pebs_enable;
+	wrmsrl(MSR_IA32_PEBS_ENABLE, cpu->pebs_enable);
+}
+
+/**
+ * x86_select - select an event on a counter
+ * @cpu: this CPU
+ * @event: event to select
+ * @idx: number of the counter, which is not in x86_pmu_cpu::irq_owned and is disabled if @event
+ *	is a sampling event
+ *
+ * x86_select_flush() must follow, because all fixed counters have one control register.
+ */
+void x86_select(struct x86_pmu_cpu *cpu, struct perf_event *event, unsigned int idx)
+{
+	u64 val = x86_select_value(cpu, event, idx);
+
+	if (unlikely(event->hw.flags & X86_EVENT_PRECISE || cpu->precise & BIT_ULL(idx)))
+		x86_select_precise(cpu, event, idx);
+	if (x86_counter_is_fixed(idx)) {
+		if (cpu->select[idx] != val)
+			x86_select_fixed(cpu, idx, val);
+		return;
+	}
+	if (x86_pmu_regs.global_ctrl || cpu->enabled & BIT_ULL(idx))
+		x86_select_write(cpu, idx, x86_select_enabled_value(cpu, event, idx));
+	else if (x86_pmu_regs.enable)
+		x86_select_write(cpu, idx, val);
+}
+
+/**
+ * x86_select_flush - write the control registers of several counters, if they have changed
+ * @cpu: this CPU
+ */
+void x86_select_flush(struct x86_pmu_cpu *cpu)
+{
+	if (unlikely(cpu->pebs_changed))
+		x86_select_flush_precise(cpu);
 	if (cpu->fixed_written == cpu->fixed_ctrl)
 		return;
 	cpu->fixed_written = cpu->fixed_ctrl;
 	wrmsrl(MSR_ARCH_PERFMON_FIXED_CTR_CTRL, cpu->fixed_ctrl);
 }
 
-/* The counter of @event is to run; x86_commit_on() must follow. */
-void x86_counter_on(struct x86_cpu *cpu, struct perf_event *event)
+/**
+ * x86_counter_enable - enable the counter of an event
+ * @cpu: this CPU
+ * @event: event, loaded on @cpu
+ *
+ * x86_commit_enabled() must follow. A counter for guests only is left disabled.
+ */
+void x86_counter_enable(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
 	unsigned int idx = event->hw.idx;
 
 	if (x86_guest_only(event))
 		return;
-	this_cpu_or(x86_cpu.on, BIT_ULL(idx));
-	if (!x86_hw.global_ctrl)
-		write_select(cpu, idx, running_value(cpu, event, idx));
+	x86_cpu_set_bits(enabled, BIT_ULL(idx));
+	if (!x86_pmu_regs.global_ctrl)
+		x86_select_write(cpu, idx, x86_select_enabled_value(cpu, event, idx));
 }
 
 /* ---------------------------------------------------------------- values */
 
 /**
- * x86_event_update - bring an event's count up to date with its counter
- * @event: loaded on this CPU
+ * x86_event_update - add to an event's count what its counter has counted since the last update
+ * @event: event, loaded on this CPU
  *
- * Whoever gets its value into prev_count accounts for the difference; the handler may be quicker.
+ * The overflow handler can interrupt this and update the event, too. The update that stores its
+ * counter value in prev_count adds the difference.
  */
 void x86_event_update(struct perf_event *event)
 {
 	struct hw_perf_event *hw = &event->hw;
-	unsigned int width = x86_core_of(event->pmu)->width;
+	unsigned int width = to_x86_pmu(event->pmu)->width;
 	s64 prev = local64_read(&hw->prev_count), now;
 	u64 delta;
 
 	do {
-		now = sign_extend(x86_event_counter(event), width);
+		now = x86_counter_sign_extend(x86_event_read_counter(event), width);
 	} while (!local64_try_cmpxchg(&hw->prev_count, &prev, now));
 
 	delta = (u64)(now - prev) & GENMASK_ULL(width - 1, 0);
@@ -245,14 +317,63 @@ void x86_event_update(struct perf_event *event)
 		local64_sub(delta, &hw->period_left);
 }
 
+/* Branches that fill the buffer after the overflow. */
+static s64 x86_event_ahead(const struct perf_event *event)
+{
+	return to_x86_pmu(event->pmu)->branches->depth;
+}
+
+/* Does the line limit the periods of events at the highest precision? */
+static bool x86_period_is_confined(const struct perf_event *event)
+{
+	const struct x86_precise_line *line = to_x86_pmu(event->pmu)->model->precise;
+
+	return event->hw.flags & X86_EVENT_PRECISE && event->attr.precise_ip == 3 && line->least &&
+	       !(event->hw.counters & ~line->rest);
+}
+
 /**
- * x86_period_next - has the period run out?
- * @event: a sampling event, up to date
+ * x86_period_limit_of - the limit of an event's sampling periods
+ * @event: sampling event; its selection and its counters are set
  *
- * If the next one is over, too, it is made up for at once, but no more: where counters run on during
- * the overflow handler, periods that are shorter than that would never end.
+ * Context: any.
+ * Return: the limit; NULL: none
+ */
+const struct x86_period_limit *x86_period_limit_of(const struct perf_event *event)
+{
+	static const struct x86_period_limit confined = { .least = 128, .multiple = 1 };
+	const struct x86_period_limit *limit = to_x86_pmu(event->pmu)->model->periods;
+
+	if (unlikely(x86_period_is_confined(event)))
+		return &confined;
+	for (; limit && limit->least; limit++)
+		if ((event->hw.config & limit->mask) == limit->match)
+			return limit;
+	return NULL;
+}
+
+/*
+ * The next period is shorter by what this one is longer. A buffer of branches is filled after the
+ * overflow.
+ */
+static noinline s64 x86_period_apply_limit(const struct perf_event *event, s64 left)
+{
+	const struct x86_period_limit *limit = x86_period_limit_of(event);
+
+	if (event->hw.flags & X86_EVENT_AHEAD && left > x86_event_ahead(event))
+		left -= x86_event_ahead(event);
+	return limit ? round_up(max_t(s64, left, limit->least), limit->multiple) : left;
+}
+
+/**
+ * x86_period_next - begin the next sampling period if the current one has ended
+ * @event: sampling event, its count is up to date
  *
- * Return: true if it has; then the next period has begun, shortened by what was counted of it.
+ * The next period is shortened by the counts that it has already had. If it has ended as well, one
+ * more sample is due at once (X86_EVENT_MISSED), and further ends are dropped: with counters that
+ * run during the overflow handler, periods shorter than the handler would keep it busy forever.
+ *
+ * Return: true if the period had ended
  */
 bool x86_period_next(struct perf_event *event)
 {
@@ -272,7 +393,17 @@ bool x86_period_next(struct perf_event *event)
 	return true;
 }
 
-static void set_counter(struct x86_cpu *cpu, struct perf_event *event, s64 val)
+/* Does the counter of @event have the value that was last written for @event? */
+static bool x86_event_counter_is(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
+				 s64 val)
+{
+	const struct hw_perf_event *hw = &event->hw;
+
+	return hw->last_tag == cpu->tag[hw->idx] && hw->last_cpu == smp_processor_id() &&
+	       local64_read(&hw->prev_count) == val;
+}
+
+static void x86_event_set_counter(struct x86_pmu_cpu *cpu, struct perf_event *event, s64 val)
 {
 	struct hw_perf_event *hw = &event->hw;
 
@@ -283,15 +414,16 @@ static void set_counter(struct x86_cpu *cpu, struct perf_event *event, s64 val)
 }
 
 /**
- * x86_event_program - set a sampling event's counter to overflow at the end of its period
+ * x86_event_program - write a sampling event's counter to overflow at the end of its period
  * @cpu: this CPU
- * @event: the event; its counter is not armed, or this is the overflow handler
+ * @event: event; its counter is not in x86_pmu_cpu::irq_owned, or this is the overflow handler
  *
- * An overflow that came when the event was being taken off is made up for at once. Some parts do
- * not interrupt for a single event left, so it is two at least; the period that follows is
- * shorter by that. Nothing is written if the counter still stands where it should.
+ * If the period ended while the event was being removed, the counter overflows at once. The
+ * distance to the overflow is at least 2, because some parts raise no interrupt for 1, or what a
+ * limit of the model demands; the next period is shorter by the difference. Nothing is written if
+ * the counter has the value already.
  */
-void x86_event_program(struct x86_cpu *cpu, struct perf_event *event)
+void x86_event_program(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
 	struct hw_perf_event *hw = &event->hw;
 	s64 left;
@@ -300,68 +432,138 @@ void x86_event_program(struct x86_cpu *cpu, struct perf_event *event)
 		x86_period_next(event);
 	hw->flags &= ~X86_EVENT_MISSED;
 
-	left = clamp(local64_read(&hw->period_left), 2LL, -x86_rest_value(cpu->core));
-	if (hw->last_tag == cpu->tag[hw->idx] && hw->last_cpu == smp_processor_id() &&
-	    local64_read(&hw->prev_count) == -left)
-		return;
-	set_counter(cpu, event, -left);
+	left = clamp(local64_read(&hw->period_left), 2LL, -x86_parked_value(cpu->pmu));
+	if (unlikely(hw->flags & X86_EVENT_LIMITED))
+		left = x86_period_apply_limit(event, left);
+	if (!x86_event_counter_is(cpu, event, -left))
+		x86_event_set_counter(cpu, event, -left);
 }
 
-/* Winds a counting event's counter back. Its count is up to date. */
-void x86_event_rewind(struct x86_cpu *cpu, struct perf_event *event)
+/* The value as if the counter had started from the parked value with the event's first count. */
+static s64 x86_event_own_value(const struct x86_pmu_cpu *cpu, const struct perf_event *event)
 {
-	set_counter(cpu, event, x86_rest_value(cpu->core));
+	s64 parked = x86_parked_value(cpu->pmu);
+	u64 count = local64_read(&event->count);
+
+	return count < -parked ? parked + count : parked;
+}
+
+/**
+ * x86_event_rewind - set a counting event's counter to a value that only its count determines
+ * @cpu: this CPU
+ * @event: counting event, its count is up to date
+ */
+void x86_event_rewind(struct x86_pmu_cpu *cpu, struct perf_event *event)
+{
+	x86_event_set_counter(cpu, event, x86_event_own_value(cpu, event));
+}
+
+/* The value for a counting event's counter that is to continue from @val. */
+static s64 x86_event_start_value(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
+				 s64 val)
+{
+	return x86_value_overflowed(val) ? x86_event_own_value(cpu, event) : val;
+}
+
+/**
+ * x86_event_keep_value - save the counter of a user-readable counting event for x86_event_resume()
+ * @event: event that is being removed, its count is up to date
+ * @stopped: the counter is stopped and keeps its value
+ */
+void x86_event_keep_value(struct perf_event *event, bool stopped)
+{
+	struct hw_perf_event *hw = &event->hw;
+
+	local64_set(&hw->period_left, -local64_read(&hw->prev_count));
+	if (!stopped)
+		hw->last_cpu = -1;
+}
+
+/**
+ * x86_event_resume - let the counter of a user-readable counting event continue
+ * @cpu: this CPU
+ * @event: counting event, loaded on this CPU; its counter is not in x86_pmu_cpu::irq_owned
+ *
+ * The counter continues from x86_event_keep_value(), or starts as in x86_event_rewind(). Nothing is
+ * written if the counter has the value already.
+ */
+void x86_event_resume(struct x86_pmu_cpu *cpu, struct perf_event *event)
+{
+	s64 val = x86_event_start_value(cpu, event, -local64_read(&event->hw.period_left));
+
+	if (!x86_event_counter_is(cpu, event, val))
+		x86_event_set_counter(cpu, event, val);
 }
 
 /* ------------------------------------------------------------- whole CPU */
 
-static void clear_all(struct x86_cpu *cpu)
+static void x86_pmu_cpu_clear_registers(struct x86_pmu_cpu *cpu)
 {
-	unsigned long counters = cpu->core->counters;
-	unsigned int idx;
+	for (u64 todo = cpu->pmu->counters; todo; todo &= todo - 1) {
+		unsigned int idx = __ffs64(todo);
 
-	for_each_set_bit(idx, &counters, X86_PMC_IDX_MAX) {
 		cpu->select[idx] = 0;
-		if (!is_fixed(idx))
-			wrmsrl(select_msr(cpu, idx), idx ? 0 : x86_hw.idle);
+		if (!x86_counter_is_fixed(idx))
+			wrmsrl(x86_select_msr(cpu, idx), idx ? 0 : x86_pmu_regs.idle);
 		x86_counter_write(cpu, idx, 0);
 	}
-	if (x86_hw.idle)
-		cpu->select[0] = x86_hw.idle;
-	cpu->fixed_ctrl = cpu->fixed_written = 0;
-	if (cpu->core->counters & X86_FIXED_MASK)
+	if (cpu->pmu->metrics)
+		wrmsrl(MSR_PERF_METRICS, 0);
+	if (x86_pmu_regs.idle)
+		cpu->select[0] = x86_pmu_regs.idle;
+	cpu->fixed_ctrl = 0;
+	cpu->fixed_written = 0;
+	if (cpu->pmu->counters & X86_FIXED_MASK)
 		wrmsrl(MSR_ARCH_PERFMON_FIXED_CTR_CTRL, 0);
+	cpu->precise = 0;
+	cpu->pebs_enable = 0;
+	cpu->pebs_enable_written = 0;
+	cpu->pebs_config = 0;
+	cpu->pebs_config_written = 0;
+	intel_pebs_cpu_reset(cpu->pmu);
+}
+
+/* Firmware or another kernel can have left any bit; with some of them set no counter counts. */
+static void x86_pmu_cpu_clear_status(void)
+{
+	u64 status;
+
+	if (!x86_pmu_regs.global_ack)
+		return;
+	rdmsrl(x86_pmu_regs.global_status, status);
+	if (status)
+		wrmsrl(x86_pmu_regs.global_ack, status);
 }
 
 /**
- * x86_cpu_quiesce - no events, all counters off and 0, all caches as the registers
+ * x86_pmu_cpu_reset - disable and clear all counters, and set the cached values accordingly
  * @cpu: this CPU
  *
- * For a CPU that comes up, and when the last event has gone.
+ * For a CPU that starts, stops or restores its registers. x86_pmu_cpu::loaded stays.
  */
-void x86_cpu_quiesce(struct x86_cpu *cpu)
+void x86_pmu_cpu_reset(struct x86_pmu_cpu *cpu)
 {
-	cpu->on = cpu->armed = cpu->missed = cpu->stale = 0;
+	cpu->enabled = 0;
+	cpu->irq_owned = 0;
+	cpu->missed = 0;
+	cpu->dirty = 0;
 	memset(cpu->extra, 0xff, sizeof(cpu->extra));
-	if (x86_hw.global_ctrl)
-		wrmsrl(x86_hw.global_ctrl, 0);
-	cpu->global = 0;
-	clear_all(cpu);
-	if (x86_hw.global_ack)
-		wrmsrl(x86_hw.global_ack, cpu->core->counters);
+	if (x86_pmu_regs.global_ctrl)
+		wrmsrl(x86_pmu_regs.global_ctrl, 0);
+	cpu->global_ctrl = 0;
+	x86_pmu_cpu_clear_registers(cpu);
+	x86_pmu_cpu_clear_status();
 }
 
 /**
- * x86_cpu_rest - all counters stand still, their events up to date
- * @cpu: this CPU
+ * x86_pmu_cpu_stop - disable all counters and update the counts of their events
+ * @cpu: this CPU, after x86_topdown_suspend()
  */
-void x86_cpu_rest(struct x86_cpu *cpu)
+void x86_pmu_cpu_stop(struct x86_pmu_cpu *cpu)
 {
-	unsigned long loaded = cpu->loaded;
-	unsigned int idx;
-
-	x86_counters_off(cpu, ~0ULL);
-	for_each_set_bit(idx, &loaded, X86_PMC_IDX_MAX) {
+	x86_counters_disable(cpu, ~0ULL);
+	for (u64 todo = cpu->loaded & ~X86_METRICS; todo; todo &= todo - 1) {
+		unsigned int idx = __ffs64(todo);
 		struct perf_event *event = cpu->event[idx];
 
 		x86_event_update(event);
@@ -370,27 +572,27 @@ void x86_cpu_rest(struct x86_cpu *cpu)
 	}
 }
 
-static void restart(struct x86_cpu *cpu, struct perf_event *event, bool armed)
+static void x86_pmu_cpu_restart_event(struct x86_pmu_cpu *cpu, struct perf_event *event, bool owned)
 {
+	s64 val = local64_read(&event->hw.prev_count);
+
 	if (event->hw.flags & X86_EVENT_SAMPLING)
 		x86_event_program(cpu, event);
 	else
-		x86_event_rewind(cpu, event);
-	x86_event_moved(event);
-	if (!armed)
+		x86_event_set_counter(cpu, event, x86_event_start_value(cpu, event, val));
+	x86_user_base_changed(event);
+	if (!owned)
 		return;
-	this_cpu_or(x86_cpu.armed, BIT_ULL(event->hw.idx));
-	x86_counter_on(cpu, event);
+	x86_cpu_set_bits(irq_owned, BIT_ULL(event->hw.idx));
+	x86_counter_enable(cpu, event);
 }
 
-/* All registers from what is loaded; the counters of @armed go on. */
-static void write_anew(struct x86_cpu *cpu, u64 armed)
+/* Writes all registers for the loaded events; the counters in @owned start to count. */
+static void x86_pmu_cpu_load_all(struct x86_pmu_cpu *cpu, u64 owned)
 {
-	unsigned long loaded = cpu->loaded;
-	unsigned int idx;
-
-	x86_cpu_quiesce(cpu);
-	for_each_set_bit(idx, &loaded, X86_PMC_IDX_MAX) {
+	x86_pmu_cpu_reset(cpu);
+	for (u64 todo = cpu->loaded & ~X86_METRICS; todo; todo &= todo - 1) {
+		unsigned int idx = __ffs64(todo);
 		struct perf_event *event = cpu->event[idx];
 
 		if (event->hw.extra_reg.reg)
@@ -398,63 +600,72 @@ static void write_anew(struct x86_cpu *cpu, u64 armed)
 		x86_select(cpu, event, idx);
 	}
 	x86_select_flush(cpu);
-	for_each_set_bit(idx, &loaded, X86_PMC_IDX_MAX)
-		restart(cpu, cpu->event[idx], armed & BIT_ULL(idx));
-	x86_commit_on(cpu);
+	for (u64 todo = cpu->loaded & ~X86_METRICS; todo; todo &= todo - 1) {
+		unsigned int idx = __ffs64(todo);
+
+		x86_pmu_cpu_restart_event(cpu, cpu->event[idx], owned & BIT_ULL(idx));
+	}
+	x86_commit_enabled(cpu);
 }
 
 /**
- * x86_cpu_rewrite - the registers have lost their values: write them anew and go on
- * @cpu: this CPU, after x86_cpu_rest()
+ * x86_pmu_cpu_restore - write all registers after they have lost their values
+ * @cpu: this CPU, after x86_pmu_cpu_stop()
  */
-void x86_cpu_rewrite(struct x86_cpu *cpu)
+void x86_pmu_cpu_restore(struct x86_pmu_cpu *cpu)
 {
-	write_anew(cpu, cpu->armed);
+	x86_pmu_cpu_load_all(cpu, cpu->irq_owned);
 }
 
 /* ------------------------------------------------------- selects to prepare */
 
 /**
- * x86_needs_prepared - will this event change a general counter's select?
+ * x86_select_needs_prepare - would an event change a general counter's select?
  * @cpu: this CPU
- * @event: the event
- * @idx: the counter it gets
+ * @event: event to be loaded
+ * @idx: number of the counter for it
+ *
+ * Return: true if it would
  */
-bool x86_needs_prepared(const struct x86_cpu *cpu, const struct perf_event *event, unsigned int idx)
+bool x86_select_needs_prepare(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
+			      unsigned int idx)
 {
-	return !is_fixed(idx) &&
-	       (event->hw.extra_reg.reg || cpu->select[idx] != running_value(cpu, event, idx));
+	return !x86_counter_is_fixed(idx) &&
+	       (event->hw.extra_reg.reg ||
+		cpu->select[idx] != x86_select_enabled_value(cpu, event, idx));
 }
 
 /**
- * x86_prepare_selects - before general counters get other events
+ * x86_select_prepare - prepare the selects of general counters for other events
  * @cpu: this CPU
  *
- * On Nehalem and Westmere a counter that gets another event may count core cycles instead, or
- * nothing. It does not if certain events have been selected before, with all counters at 0 and
- * switched on and off (errata AAK100, AAP53 and BD53 of the specification updates 320767, 322166 and
- * 323338). What is loaded goes on afterwards. Its overflow may be on its way as an interrupt that
- * finds no cause any more.
+ * On Nehalem and Westmere a counter can count core cycles or nothing after its select changes. The
+ * workaround is to select certain events first, with all counters at 0, and to enable and disable
+ * the counters (errata AAK100, AAP53 and BD53 of the specification updates 320767, 322166 and
+ * 323338). Loaded events continue afterwards. An interrupt for an overflow of theirs can arrive
+ * later and find no cause.
+ *
+ * Context: interrupts disabled.
  */
-void x86_prepare_selects(struct x86_cpu *cpu)
+void x86_select_prepare(struct x86_pmu_cpu *cpu)
 {
 	static const u32 events[] = { 0x4300b5, 0x4300d2, 0x4300b1, 0x4300b1 };
-	unsigned int n = min_t(unsigned int, x86_nr_general(cpu->core), ARRAY_SIZE(events));
-	u64 armed, status;
+	unsigned int n = min_t(unsigned int, x86_nr_general(cpu->pmu), ARRAY_SIZE(events));
+	u64 owned, status;
 	unsigned int idx;
 
 	lockdep_assert_irqs_disabled();
-	armed = this_cpu_xchg(x86_cpu.armed, 0);
-	x86_cpu_rest(cpu);
-	rdmsrl(x86_hw.global_status, status);
-	if (status & cpu->core->counters)
-		cpu->nmi_grace = jiffies + HZ;
+	owned = x86_cpu_take_bits(irq_owned);
+	x86_pmu_cpu_stop(cpu);
+	rdmsrl(x86_pmu_regs.global_status, status);
+	if (status & cpu->pmu->counters)
+		cpu->nmi_grace = jiffies + X86_NMI_GRACE;
 
 	for (idx = 0; idx < n; idx++) {
-		wrmsrl(select_msr(cpu, idx), events[idx]);
+		wrmsrl(x86_select_msr(cpu, idx), events[idx]);
 		x86_counter_write(cpu, idx, 0);
 	}
-	wrmsrl(x86_hw.global_ctrl, GENMASK_ULL(n - 1, 0));
-	wrmsrl(x86_hw.global_ctrl, 0);
-	write_anew(cpu, armed);
+	wrmsrl(x86_pmu_regs.global_ctrl, GENMASK_ULL(n - 1, 0));
+	wrmsrl(x86_pmu_regs.global_ctrl, 0);
+	x86_pmu_cpu_load_all(cpu, owned);
 }

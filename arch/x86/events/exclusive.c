@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One user among the facilities that record branches, see exclusive.h. May sleep.
+ * Mutual exclusion of the facilities that record branches, see exclusive.h.
+ *
+ * Context: process, may sleep.
  */
 #include <linux/errno.h>
 #include <linux/mutex.h>
@@ -10,14 +12,24 @@
 
 static DEFINE_MUTEX(branch_users_lock);
 static unsigned int branch_users[x86_lbr_exclusive_max];	/* branch_users_lock */
+unsigned int x86_exclusive_users;				/* writers: branch_users_lock */
+bool x86_lbr_with_pt __ro_after_init;
+
+static bool exclusive_excludes(unsigned int what, unsigned int other)
+{
+	if (what == other)
+		return false;
+	return !x86_lbr_with_pt || what == x86_lbr_exclusive_bts || other == x86_lbr_exclusive_bts;
+}
 
 /**
- * x86_add_exclusive - one more user of a facility
+ * x86_add_exclusive - add a user of a facility
  * @what: enum x86_branch_facility
  *
- * Full buffers interrupt as counters do: the overflow handler is there for them, too.
+ * A full buffer raises the interrupt of the counters, which x86_pmi() must handle without events.
  *
- * Return: 0, or -EBUSY while another facility has users.
+ * Context: process, may sleep.
+ * Return: 0, -EBUSY while another facility has users
  */
 int x86_add_exclusive(unsigned int what)
 {
@@ -25,20 +37,26 @@ int x86_add_exclusive(unsigned int what)
 
 	guard(mutex)(&branch_users_lock);
 	for (i = 0; i < x86_lbr_exclusive_max; i++)
-		if (i != what && branch_users[i])
+		if (exclusive_excludes(what, i) && branch_users[i])
 			return -EBUSY;
 	branch_users[what]++;
+	if (what != x86_lbr_exclusive_lbr)
+		WRITE_ONCE(x86_exclusive_users, x86_exclusive_users + 1);
 	atomic_inc(&x86_irq_users);
 	return 0;
 }
 
 /**
- * x86_del_exclusive - undo x86_add_exclusive()
- * @what: the same facility
+ * x86_del_exclusive - remove a user of a facility
+ * @what: enum x86_branch_facility, after x86_add_exclusive()
+ *
+ * Context: process, may sleep.
  */
 void x86_del_exclusive(unsigned int what)
 {
 	guard(mutex)(&branch_users_lock);
 	branch_users[what]--;
+	if (what != x86_lbr_exclusive_lbr)
+		WRITE_ONCE(x86_exclusive_users, x86_exclusive_users - 1);
 	atomic_dec(&x86_irq_users);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Facilities that record branches and exclude one another on some processors: the branch records
- * (LBR), the branch trace store (BTS) and processor trace (PT).
+ * Facilities that record branches: last branch records (LBR), the branch trace store (BTS) and
+ * processor trace (PT). On some processors only one of them works at a time.
  */
 #ifndef _ARCH_X86_EVENTS_EXCLUSIVE_H
 #define _ARCH_X86_EVENTS_EXCLUSIVE_H
@@ -14,6 +14,12 @@ enum x86_branch_facility {
 	x86_lbr_exclusive_pt,
 	x86_lbr_exclusive_max,
 };
+
+/* Number of users of the facilities with buffers in memory: all but the LBR. */
+extern unsigned int x86_exclusive_users;
+
+/* Processor trace and the LBR work at the same time. */
+extern bool x86_lbr_with_pt;
 
 int  x86_add_exclusive(unsigned int what);
 void x86_del_exclusive(unsigned int what);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters that overflow.
+ * The overflow interrupt.
  *
- * Context: NMI (or Xen's interrupt). Only armed counters' events are touched; a counter that runs
- * on for nobody is wound back; one that is just being programmed is left to whoever does that.
+ * Context: NMI (or Xen's interrupt). Only events of counters in x86_pmu_cpu::irq_owned are
+ * accessed. A counter without an event is wound back. If the interrupted code is programming a
+ * counter, that code handles its overflow, see x86_pmu_cpu::missed.
  *
- * Every interrupt is claimed for which a counter had overflowed, whether it still had an event or
- * not. Parts that keep no status (and AMD's, whose interrupts may be on their way while the
- * handler of an earlier one sees to their counter) get some grace for interrupts without cause.
+ * The handler claims every interrupt for which it finds a counter that has overflowed, with or
+ * without an event. On parts without a status register, and on AMD, the handler of one interrupt
+ * can handle the cause of the next one. Then an interrupt without a cause is claimed as well, for
+ * 100 ms after the last one with a cause.
  */
 #include <linux/hardirq.h>
 #include <linux/kprobes.h>
@@ -15,76 +17,111 @@
 #include <asm/apic.h>
 #include <asm/nmi.h>
 
+#include "deep.h"
+#include "exclusive.h"
+#include "intel/pebs.h"
 #include "pmu.h"
+#include "topdown.h"
 
-static void sample(struct x86_cpu *cpu, struct perf_event *event, struct pt_regs *regs)
+/* Reads of a status that does not become 0, as a broken hypervisor can have it. */
+#define X86_IRQ_ROUNDS	16
+
+static void x86_irq_sample(struct x86_pmu_cpu *cpu, struct perf_event *event, struct pt_regs *regs)
 {
 	struct perf_sample_data data;
 	u64 period = event->hw.last_period;
 	bool over = x86_period_next(event);
 
 	x86_event_program(cpu, event);
-	x86_event_moved(event);
+	x86_user_base_changed(event);
 	if (!over)
 		return;
-	/* The sample is of the period that has ended. */
+	/* The sample belongs to the period that has ended. */
 	perf_sample_data_init(&data, 0, period);
+	if (unlikely(event->hw.flags & X86_EVENT_DEEP))
+		x86_deep_sample(cpu, event, &data);
 	if (perf_event_overflow(event, &data, regs))
 		x86_event_stop(event, 0);
 }
 
-static void overflowed(struct x86_cpu *cpu, unsigned int idx, struct pt_regs *regs)
+static void x86_irq_overflow_one(struct x86_pmu_cpu *cpu, unsigned int idx, struct pt_regs *regs)
 {
 	struct perf_event *event = cpu->event[idx];
 
 	if (!(cpu->loaded & BIT_ULL(idx))) {
-		x86_counter_write(cpu, idx, x86_rest_value(cpu->core));
+		x86_counter_write(cpu, idx, x86_parked_value(cpu->pmu));
 		return;
 	}
-	if (!(cpu->armed & BIT_ULL(idx))) {
-		this_cpu_or(x86_cpu.missed, BIT_ULL(idx));
+	if (!(cpu->irq_owned & BIT_ULL(idx))) {
+		x86_cpu_set_bits(missed, BIT_ULL(idx));
 		return;
 	}
 
 	x86_event_update(event);
 	if (event->hw.flags & X86_EVENT_SAMPLING) {
-		sample(cpu, event, regs);
-	} else {
+		x86_irq_sample(cpu, event, regs);
+	} else if (x86_event_wrapped(event)) {
 		x86_event_rewind(cpu, event);
-		x86_event_moved(event);
+		x86_user_base_changed(event);
 	}
 }
 
-static int overflows(struct x86_cpu *cpu, u64 counters, struct pt_regs *regs)
+static int x86_irq_overflow_set(struct x86_pmu_cpu *cpu, u64 counters, struct pt_regs *regs)
 {
 	int n = hweight64(counters);
 
 	for (; counters; counters &= counters - 1)
-		overflowed(cpu, __ffs64(counters), regs);
+		x86_irq_overflow_one(cpu, __ffs64(counters), regs);
 	return n;
 }
 
-/* An interrupt without cause: late, or somebody else's? */
-static int stray(struct x86_cpu *cpu)
+/* Can an interrupt without a cause be a late one of this PMU? */
+static int x86_irq_expects_late(struct x86_pmu_cpu *cpu)
 {
-	return (x86_hw.late_nmi || x86_hw.prepare) && time_before(jiffies, cpu->nmi_grace);
+	return (x86_pmu_regs.late_nmi || x86_pmu_regs.prepare) &&
+	       time_before(jiffies, cpu->nmi_grace);
 }
 
-static int handled(struct x86_cpu *cpu, int n)
+static int x86_irq_account(struct x86_pmu_cpu *cpu, int n)
 {
 	if (!n)
-		return stray(cpu);
-	cpu->nmi_grace = jiffies + HZ;
+		return x86_irq_expects_late(cpu);
+	cpu->nmi_grace = jiffies + X86_NMI_GRACE;
 	inc_irq_stat(apic_perf_irqs);
 	return n;
 }
 
-/* One reading of the status register. */
-static int handle_status(struct x86_cpu *cpu, u64 status, struct pt_regs *regs)
+/* Takes the samples of records. */
+static int x86_irq_drain(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 {
-	int n = overflows(cpu, status & cpu->core->counters, regs);
+	u64 stop = intel_pebs_drain(cpu, regs);
 
-	if (status & GLOBAL_STATUS_TRACE_TOPAPMI && !x86_hw.late_nmi) {
+	for (; stop; stop &= stop - 1)
+		x86_event_stop(cpu->event[__ffs64(stop)], 0);
+	return 1;
+}
+
+/*
+ * Handles the overflows in one value of the status register; returns their number. A counter that
+ * writes records may have overflowed without a record until now.
+ */
+static int x86_irq_handle_status(struct x86_pmu_cpu *cpu, u64 status, struct pt_regs *regs)
+{
+	u64 topdown = X86_METRICS_BIT | (cpu->metrics ? X86_FIXED(3) : 0);
+	u64 others = cpu->precise | topdown;
+	int n = 0;
+
+	if (unlikely(status & GLOBAL_STATUS_BUFFER_OVF))
+		n += x86_irq_drain(cpu, regs);
+	n += x86_irq_overflow_set(cpu, status & cpu->pmu->counters & ~others, regs);
+	if (unlikely(status & topdown & (cpu->pmu->metrics | cpu->pmu->counters))) {
+		x86_topdown_irq(cpu);
+		n++;
+	}
+	if (unlikely(status & GLOBAL_STATUS_UNC_OVF))
+		n++;
+
+	if (status & GLOBAL_STATUS_TRACE_TOPAPMI && !x86_pmu_regs.late_nmi) {
 		if (!perf_guest_handle_intel_pt_intr())
 			intel_pt_interrupt();
 		n++;
@@ -92,74 +129,134 @@ static int handle_status(struct x86_cpu *cpu, u64 status, struct pt_regs *regs)
 	return n;
 }
 
-static u64 read_status(const struct x86_cpu *cpu)
+/* All bits are acknowledged: a frozen counter would stand still until its bit is cleared. */
+static u64 x86_irq_read_status(void)
 {
 	u64 status;
 
-	rdmsrl(x86_hw.global_status, status);
-	return status & (cpu->core->counters | GLOBAL_STATUS_TRACE_TOPAPMI);
+	rdmsrl(x86_pmu_regs.global_status, status);
+	return status;
 }
 
-static void ack_status(const struct x86_cpu *cpu, u64 status)
+static void x86_irq_ack_status(const struct x86_pmu_cpu *cpu, u64 status)
 {
-	if (x86_hw.ack_while_on)
-		wrmsrl(x86_hw.global_ctrl, cpu->on);
-	wrmsrl(x86_hw.global_ack, status);
-	if (x86_hw.ack_while_on)
-		wrmsrl(x86_hw.global_ctrl, 0);
+	if (x86_pmu_regs.ack_while_on)
+		wrmsrl(x86_pmu_regs.global_ctrl, cpu->enabled);
+	wrmsrl(x86_pmu_regs.global_ack, status);
+	if (x86_pmu_regs.ack_while_on)
+		wrmsrl(x86_pmu_regs.global_ctrl, 0);
 }
 
-/* Those that are on for the acknowledgement may overflow meanwhile, and interrupt no more for that. */
-static u64 take_status(const struct x86_cpu *cpu)
+/* The bits of the status that mean a sample with branch records. */
+static u64 x86_irq_deep_status(const struct x86_pmu_cpu *cpu)
 {
-	u64 status = read_status(cpu), taken = 0;
+	return cpu->deep & cpu->precise ? cpu->deep | GLOBAL_STATUS_BUFFER_OVF : cpu->deep;
+}
+
+/* Counters that run while the status is cleared can overflow without another interrupt. */
+static u64 x86_irq_take_status(struct x86_pmu_cpu *cpu)
+{
+	u64 status = x86_irq_read_status(), taken = 0;
 
 	while (status) {
-		ack_status(cpu, status);
+		if (unlikely(cpu->deep && status & x86_irq_deep_status(cpu)))
+			x86_deep_irq_log(cpu);
+		x86_irq_ack_status(cpu, status);
 		taken |= status;
-		status = x86_hw.ack_while_on ? read_status(cpu) & ~taken : 0;
+		status = x86_pmu_regs.ack_while_on ? x86_irq_read_status() & ~taken : 0;
 	}
 	return taken;
 }
 
-/**
- * x86_irq_status - handle an interrupt on a part with a status register
- * @regs: interrupted registers
- *
- * All counters stand still from before the status is read, so one reading has every overflow. One
- * that came after the interrupt has had its own swallowed: its cause is among those found here. If
- * it is delivered nevertheless, and masks the local APIC's entry, there is no cause left, but the
- * entry must be opened all the same.
- *
- * Return: how many causes were found.
+/* More events than a transaction can have before it exceeds the caches or is interrupted. */
+#define X86_TRANSACTION_EVENTS	BIT_ULL(20)
+
+/*
+ * The overflow of an in_tx_cp event aborts the transaction, and the abort takes counter and status
+ * back to where it began (SDM 3B, "Performance Monitoring and Intel TSX"). The interrupt finds no
+ * cause then, and each later transaction would overflow again. So the period of such an event that
+ * is about to end has ended.
  */
-int x86_irq_status(struct pt_regs *regs)
+static noinline int x86_irq_undone(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 {
-	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+	u64 todo = cpu->sampling & cpu->irq_owned;
+	int n = 0;
+
+	for (; todo; todo &= todo - 1) {
+		struct perf_event *event = cpu->event[__ffs64(todo)];
+
+		if (!(event->hw.flags & X86_EVENT_CHECKPOINTED))
+			continue;
+		x86_event_update(event);
+		if (local64_read(&event->hw.period_left) > (s64)X86_TRANSACTION_EVENTS)
+			continue;
+		local64_set(&event->hw.period_left, 0);
+		x86_irq_sample(cpu, event, regs);
+		n++;
+	}
+	return n;
+}
+
+/*
+ * Counters are stopped, so all their causes are in the first status. Processor trace is not stopped
+ * by GLOBAL_CTRL: its buffer can fill meanwhile, and that interrupt is lost while the LVT entry is
+ * masked.
+ */
+static int x86_irq_handle_all(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
+{
+	unsigned int rounds = 0;
 	u64 status;
 	int n = 0;
 
-	if (!cpu->core)
+	do {
+		status = x86_irq_take_status(cpu);
+		if (!status)
+			break;
+		n += x86_irq_handle_status(cpu, status, regs);
+	} while (unlikely(READ_ONCE(x86_exclusive_users)) && ++rounds < X86_IRQ_ROUNDS);
+	return n ?: x86_irq_undone(cpu, regs);
+}
+
+/**
+ * x86_irq_status - handle an overflow interrupt on a part with a status register
+ * @regs: interrupted registers
+ *
+ * All counters are stopped before the status is read, so that one value has every overflow. An
+ * overflow after the interrupt raises another one, which is usually lost while this one is being
+ * handled; its cause is found here. If the other interrupt is delivered nevertheless, it finds no
+ * cause. The local APIC has masked its LVT entry then, so the entry is unmasked in any case.
+ *
+ * Context: NMI.
+ * Return: number of causes found
+ */
+int x86_irq_status(struct pt_regs *regs)
+{
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+	int n;
+
+	if (!cpu->pmu)
 		return 0;
 
 	cpu->halted = true;
-	wrmsrl(x86_hw.global_ctrl, 0);
-	status = take_status(cpu);
-	if (status)
-		n = handle_status(cpu, status, regs);
-	if (x86_hw.ack_lvt)
+	wrmsrl(x86_pmu_regs.global_ctrl, 0);
+	n = x86_irq_handle_all(cpu, regs);
+	if (x86_pmu_regs.ack_lvt)
 		apic_write(APIC_LVTPC, APIC_DM_NMI);
+	if (unlikely(cpu->deep))
+		x86_deep_irq_end(cpu);
+	else
+		cpu->branches_frozen = true;
 	cpu->halted = false;
-	cpu->global = cpu->on;
-	wrmsrl(x86_hw.global_ctrl, cpu->on);
-	return handled(cpu, n);
+	cpu->global_ctrl = cpu->enabled;
+	wrmsrl(x86_pmu_regs.global_ctrl, cpu->enabled);
+	return x86_irq_account(cpu, n);
 }
 
-/* Counters run up from below zero: those at zero or above have overflowed. */
-static u64 scan(const struct x86_cpu *cpu)
+/* Counters start below zero: a counter with a clear sign bit has overflowed. */
+static u64 x86_irq_find_overflows(const struct x86_pmu_cpu *cpu)
 {
-	u64 todo = (cpu->armed | cpu->on) & cpu->core->counters, over = 0;
-	u64 sign = BIT_ULL(cpu->core->width - 1);
+	u64 todo = (cpu->irq_owned | cpu->enabled) & cpu->pmu->counters, over = 0;
+	u64 sign = BIT_ULL(cpu->pmu->width - 1);
 
 	for (; todo; todo &= todo - 1)
 		if (!(x86_counter_read(cpu, __ffs64(todo)) & sign))
@@ -168,46 +265,54 @@ static u64 scan(const struct x86_cpu *cpu)
 }
 
 /**
- * x86_irq_scan - handle an interrupt on a part without one
+ * x86_irq_scan - handle an overflow interrupt on a part without a status register
  * @regs: interrupted registers
  *
- * Counters go on meanwhile. One that overflows before the local APIC's entry is open again is seen
- * to here; one that does so later interrupts once more, if only to find that it has been seen to.
+ * Counters continue to run. An overflow before the LVT entry is unmasked is handled here. A later
+ * one raises another interrupt, which can find that the overflow has been handled already.
  *
- * Return: how many counters had overflowed.
+ * Context: NMI.
+ * Return: number of counters that had overflowed
  */
 int x86_irq_scan(struct pt_regs *regs)
 {
-	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 	u64 over;
+	int n;
 
-	if (x86_hw.ack_lvt)
+	if (unlikely(cpu->deep))
+		x86_deep_irq_begin(cpu);
+	if (x86_pmu_regs.ack_lvt)
 		apic_write(APIC_LVTPC, APIC_DM_NMI);
-	over = cpu->core ? scan(cpu) : 0;
-	if (x86_hw.netburst)
+	over = cpu->pmu ? x86_irq_find_overflows(cpu) : 0;
+	if (x86_pmu_regs.netburst)
 		x86_select_ack(cpu, over);
-	return handled(cpu, overflows(cpu, over, regs));
+	n = x86_irq_overflow_set(cpu, over, regs);
+	if (unlikely(cpu->deep))
+		x86_deep_irq_end(cpu);
+	return x86_irq_account(cpu, n);
 }
 
 /*
- * Nobody counts, but the last event may have sent this when it went. Where the local APIC masks its
- * entry it has done so then, and it would remain so for the events to come.
+ * There are no events, but the last one can have caused this interrupt before it was removed. If
+ * the local APIC masked its LVT entry for that, it must be unmasked for later events.
  */
-static int handle_leftover(void)
+static int x86_irq_without_users(void)
 {
-	if (x86_hw.ack_lvt && apic_read(APIC_LVTPC) & APIC_LVT_MASKED) {
+	if (x86_pmu_regs.ack_lvt && apic_read(APIC_LVTPC) & APIC_LVT_MASKED) {
 		apic_write(APIC_LVTPC, APIC_DM_NMI);
 		return NMI_HANDLED;
 	}
-	return stray(this_cpu_ptr(&x86_cpu));
+	return x86_irq_expects_late(this_cpu_ptr(&x86_pmu_cpu));
 }
 
 /**
- * x86_pmi - the NMI handler
+ * x86_pmi - NMI handler of the performance monitoring interrupt
  * @cmd: unused
  * @regs: interrupted registers
  *
- * Return: how many causes were found; NMI_DONE if this was not ours.
+ * Context: NMI.
+ * Return: number of causes found; NMI_DONE if the interrupt is not of this PMU
  */
 int x86_pmi(unsigned int cmd, struct pt_regs *regs)
 {
@@ -215,11 +320,12 @@ int x86_pmi(unsigned int cmd, struct pt_regs *regs)
 	int ret;
 
 	if (!atomic_read(&x86_irq_users))
-		return handle_leftover();
+		return x86_irq_without_users();
 
 	start = sched_clock();
 	ret = x86_pmu.handle_irq(regs);
 	perf_sample_event_took(sched_clock() - start);
 	return ret;
 }
+
 NOKPROBE_SYMBOL(x86_pmi);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What files that are not of this driver include: the base's uncore, rapl, cstate, PT, IOMMU and
- * power drivers, Xen and resctrl. The CPU driver's own header is pmu.h.
+ * Interface of this folder for other drivers: uncore, rapl, cstate, PT, IOMMU, power, Xen and
+ * resctrl. The CPU PMU driver's own header is pmu.h.
  */
 #ifndef _ARCH_X86_EVENTS_PERF_EVENT_H
 #define _ARCH_X86_EVENTS_PERF_EVENT_H
@@ -13,7 +13,7 @@
 
 #include "exclusive.h"
 
-/* An event select register by its fields; AMD's has four more bits of select, and guest and host. */
+/* An event select register; event2, go (guest only) and ho (host only) exist on AMD. */
 union x86_pmu_config {
 	struct {
 		u64	event		: 8,
@@ -38,26 +38,28 @@ union x86_pmu_config {
 #define X86_CONFIG(args...)	((union x86_pmu_config){ .bits = { args } }).value
 
 /**
- * struct x86_pmu - entries of the CPU driver that others call
- * @handle_irq: handle an overflow interrupt; answers how many counters had overflowed
+ * struct x86_pmu_hooks - functions of the CPU PMU driver for other drivers
+ * @handle_irq: handles an overflow interrupt in NMI or, on Xen, interrupt context; returns the
+ *	number of counters that had overflowed
  */
-struct x86_pmu {
+struct x86_pmu_hooks {
 	int (*handle_irq)(struct pt_regs *regs);
 };
 
-extern struct x86_pmu x86_pmu;
+/* arch/x86/xen/pmu.c uses it by this name. It is no PMU: those are struct x86_pmu, in pmu.h. */
+extern struct x86_pmu_hooks x86_pmu;
 
-/* ----------------------------------------------- counters of a PMU and who may use which */
+/* ----------------------------------------------------- events and their counters */
 
 /**
  * struct event_constraint - events that only some counters can count
- * @idxmsk: the counters, as a bitmap
- * @idxmsk64: the same as a number
- * @code: the events are those whose select, under @cmask, is this
- * @cmask: bits compared
- * @weight: number of counters; -1 ends a list
- * @overlap: unused: the solver finds an assignment if there is one
- * @flags: the driver's
+ * @idxmsk: set of counters as a bitmap
+ * @idxmsk64: set of counters as a number
+ * @code: the constraint applies to selections that equal this ...
+ * @cmask: ... in these bits
+ * @weight: number of counters in the set; -1 terminates a list
+ * @overlap: unused: perf_assign_events() finds an assignment if there is one
+ * @flags: for the driver that owns the list
  */
 struct event_constraint {
 	union {
@@ -91,16 +93,16 @@ struct event_constraint {
 int perf_assign_events(struct event_constraint **constraints, int n, int wmin, int wmax,
 		       int gpmax, int *assign);
 
-/* hw_perf_event_extra::idx of an event that needs no extra register */
+/* hw_perf_event_extra::idx of an event without an extra register */
 #define EXTRA_REG_NONE	(-1)
 
 /**
- * struct extra_reg - an uncore event that needs a register beside its control register
- * @event: such an event's configuration ...
- * @config_mask: ... under these bits
- * @valid_mask: bits of the register that exist
- * @msr: the register
- * @idx: which; EXTRA_REG_*
+ * struct extra_reg - uncore events that need a register beside the control register
+ * @event: configurations that equal this ...
+ * @config_mask: ... in these bits need the register
+ * @valid_mask: bits that exist in the register
+ * @msr: MSR number
+ * @idx: EXTRA_REG_* of the driver; EXTRA_REG_NONE terminates a list
  */
 struct extra_reg {
 	u64		event;
@@ -114,13 +116,12 @@ struct extra_reg {
 	{ (_event), (_mask), (_valid), (_msr), EXTRA_REG_##_idx }
 #define EVENT_EXTRA_END	{ .idx = EXTRA_REG_NONE }
 
-/* The attribute of an event's file. */
 #define EVENT_PTR(_id)	(&event_attr_##_id.attr.attr)
 
 ssize_t events_sysfs_show(struct device *dev, struct device_attribute *attr, char *page);
 ssize_t events_hybrid_sysfs_show(struct device *dev, struct device_attribute *attr, char *page);
 
-/* An event's file whose text is given. */
+/* Defines the attribute of an event's file with a fixed text. */
 #define EVENT_ATTR_STR(_name, _id, _text)					\
 static struct perf_pmu_events_attr event_attr_##_id = {				\
 	.attr		= __ATTR(_name, 0444, events_sysfs_show, NULL),		\

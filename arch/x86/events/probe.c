@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which of a list of counter MSRs does this machine have? Used by drivers that are modules.
+ * Finds out which of a list of counter MSRs this machine has, for drivers that can be modules.
  */
 #include <linux/export.h>
 #include <linux/kernel.h>
@@ -9,13 +9,13 @@
 
 #include "probe.h"
 
-static umode_t hidden(struct kobject *kobj, struct attribute *attr, int i)
+static umode_t perf_msr_hidden(struct kobject *kobj, struct attribute *attr, int i)
 {
 	return 0;
 }
 
-/* A MSR that is always 0 counts nothing, unless the driver said @zero is fine. */
-static bool present(const struct perf_msr *m, int idx, bool zero, void *data)
+/* An MSR that reads 0 does not exist, unless the driver accepts that (@zero). */
+static bool perf_msr_present(const struct perf_msr *m, int idx, bool zero, void *data)
 {
 	u64 val;
 
@@ -31,13 +31,14 @@ static bool present(const struct perf_msr *m, int idx, bool zero, void *data)
 }
 
 /**
- * perf_msr_probe - find the MSRs that can be counted with, and hide the files of the others
- * @msr: the list
- * @cnt: its length, at most BITS_PER_LONG
- * @zero: a MSR that reads 0 counts as present
- * @data: for perf_msr::test
+ * perf_msr_probe - find the MSRs that exist, and hide the sysfs files of the others
+ * @msr: array of descriptions
+ * @cnt: length of @msr, at most BITS_PER_LONG
+ * @zero: accept an MSR that reads 0
+ * @data: argument for perf_msr::test
  *
- * Return: a bit for each that is there.
+ * Context: process.
+ * Return: bitmap, bit n is set if MSR n exists
  */
 unsigned long perf_msr_probe(struct perf_msr *msr, int cnt, bool zero, void *data)
 {
@@ -48,10 +49,10 @@ unsigned long perf_msr_probe(struct perf_msr *msr, int cnt, bool zero, void *dat
 		return 0;
 
 	for (i = 0; i < cnt; i++) {
-		if (present(&msr[i], i, zero, data))
+		if (perf_msr_present(&msr[i], i, zero, data))
 			found |= BIT(i);
 		else if (msr[i].grp)
-			msr[i].grp->is_visible = hidden;
+			msr[i].grp->is_visible = perf_msr_hidden;
 	}
 	return found;
 }

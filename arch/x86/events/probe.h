@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Drivers of the base (msr, rapl, cstate) describe their counters as a list of MSRs; which of them
- * this machine has is found out here, and decides which files appear in sysfs.
+ * Counters described as a list of MSRs, by the drivers msr, rapl and cstate. perf_msr_probe()
+ * decides which of them exist and have files in sysfs.
  */
 #ifndef _ARCH_X86_EVENTS_PROBE_H
 #define _ARCH_X86_EVENTS_PROBE_H
@@ -9,14 +9,14 @@
 #include <linux/sysfs.h>
 
 /**
- * struct perf_msr - one counter that is a MSR
- * @msr: its number
- * @grp: the files that appear in sysfs if it is there; may be NULL
- * @test: does this model have it? NULL: yes
- * @no_check: do not try to read it
- * @mask: bits that count; 0 means all
+ * struct perf_msr - a counter that is an MSR
+ * @msr: MSR number; 0: none
+ * @grp: files in sysfs, hidden if the MSR does not exist; may be NULL
+ * @test: returns whether this model has the MSR; NULL: it has
+ * @no_check: do not read the MSR to find out
+ * @mask: bits of the value to look at; 0: all
  *
- * The order of the members is part of the interface: the drivers' tables rely on it.
+ * The drivers' initialisers rely on the order of the members.
  */
 struct perf_msr {
 	u64			msr;

@@ -2,128 +2,136 @@
 /*
  * Counters read by user space: the RDPMC instruction and the event's user page.
  *
- * RDPMC is allowed by CR4.PCE. In mode 1 that is set for programs that have mapped an event, in
- * mode 2 for all, in mode 0 for none. It lets a program read every counter of the CPU, so before a
- * program comes on that may, whatever other programs have left in unused counters is wiped, and
- * those that run on for nobody stop; see also load_counting().
+ * CR4.PCE allows RDPMC. It is set for programs that have mapped an event (mode 1), for all
+ * programs (mode 2), or for none (mode 0). A program with CR4.PCE can read every counter of the
+ * CPU. Therefore, before it runs, unused counters that reveal activity of other programs are
+ * cleared, and unused counters that still run are stopped. Events loaded later do not start from
+ * such values either, see x86_sched_load().
  *
- * Locks: mapping and unmapping run under mmap_lock; the mode under its own mutex.
+ * Locks: mmap_lock is held for mapping and unmapping; x86_rdpmc_lock for the mode.
  */
 #include <linux/mmu_context.h>
 #include <linux/mutex.h>
 #include <linux/sched/clock.h>
 #include <linux/smp.h>
-#include <asm/mmu_context.h>
 #include <asm/timer.h>
-#include <asm/tlbflush.h>
 
 #include "pmu.h"
 
 DEFINE_STATIC_KEY_FALSE(rdpmc_never_available_key);
 DEFINE_STATIC_KEY_FALSE(rdpmc_always_available_key);
 
-unsigned int x86_rdpmc_mode = 1;
-static DEFINE_MUTEX(mode_lock);
-
-/* May the program that runs now read counters? Interrupts off. */
-bool x86_user_reads_counters(void)
-{
-	return this_cpu_read(cpu_tlbstate.cr4) & X86_CR4_PCE;
-}
+unsigned int x86_rdpmc_mode = 1;	/* 0..2; written with x86_rdpmc_lock held */
+static DEFINE_MUTEX(x86_rdpmc_lock);
 
 /**
- * perf_clear_dirty_counters - wipe what other programs have left in the counters
+ * perf_clear_dirty_counters - clear the values that other programs have left in counters
  *
- * Context: interrupts off, a program that may read counters is about to run; its mm is loaded.
+ * A program that may read counters is about to run on this CPU; its mm is loaded.
+ *
+ * Context: interrupts disabled.
  */
 void perf_clear_dirty_counters(void)
 {
-	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
-	u64 todo = cpu->stale & ~cpu->loaded, ran = todo & cpu->on;
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+	u64 todo = cpu->dirty & ~cpu->loaded, ran = todo & cpu->enabled;
 	struct mm_struct *mm;
 
+	lockdep_assert_irqs_disabled();
 	if (!todo)
 		return;
-	/* If they ran on, they would tell the next program what this one does. */
+	/* Running counters would reveal this program's activity to the next one. */
 	if (ran)
-		x86_counters_off(cpu, ran);
+		x86_counters_disable(cpu, ran);
 	mm = this_cpu_read(cpu_tlbstate.loaded_mm);
 	for (; todo; todo &= todo - 1) {
 		unsigned int idx = __ffs64(todo);
 
-		/* What stood still is as that program left it. */
+		/* A stopped counter reveals the activity of its owner only. */
 		if (cpu->owner[idx] == mm->context.ctx_id && !(ran & BIT_ULL(idx)))
 			continue;
-		cpu->stale &= ~BIT_ULL(idx);
-		x86_counter_write(cpu, idx, x86_rest_value(cpu->core));
+		cpu->dirty &= ~BIT_ULL(idx);
+		if (idx == X86_METRIC_BASE) {
+			wrmsrl(MSR_PERF_METRICS, 0);
+			continue;
+		}
+		x86_counter_write(cpu, idx, x86_parked_value(cpu->pmu));
 	}
 }
 
-/* ------------------------------------------------------------------- who may */
+/* ----------------------------------------------------------------- permission */
 
 /*
- * The program that runs may read counters from now on, or not any more. What its events' counters have
- * counted for others before is not for it.
+ * Sets CR4.PCE for the current program. If that gives it the permission to read counters, their
+ * values from before its events were loaded are cleared.
  */
-static void update_readers(void *unused)
+static void x86_rdpmc_update_cpu(void *unused)
 {
 	bool could = x86_user_reads_counters();
 
 	cr4_update_pce(NULL);
 	if (!could && x86_user_reads_counters())
-		x86_hide_counts(this_cpu_ptr(&x86_cpu));
+		x86_sched_rewind_counting(this_cpu_ptr(&x86_pmu_cpu));
 }
 
-/* Other PMUs' events have something else where the flags are. */
-static bool user_readable(const struct perf_event *event)
+/* hw_perf_event::flags belong to the event's PMU driver. */
+static bool x86_rdpmc_event_readable(const struct perf_event *event)
 {
-	return event->pmu->event_init == x86_event_init &&
-	       event->hw.flags & X86_EVENT_USER;
+	return event->pmu->sched_load == x86_sched_load && event->hw.flags & X86_EVENT_USER;
 }
 
 /**
- * x86_event_mapped - pmu::event_mapped
- * @event: an event whose user page is being mapped
- * @mm: by whom; its mmap_lock is held for writing
+ * x86_event_mapped - pmu::event_mapped: allow RDPMC if the event is readable
+ * @event: event of the user page that is being mapped
+ * @mm: mm that maps it
+ *
+ * Context: process, may sleep; @mm's mmap_lock is held for writing.
  */
 void x86_event_mapped(struct perf_event *event, struct mm_struct *mm)
 {
-	if (!user_readable(event))
+	if (!x86_rdpmc_event_readable(event))
 		return;
 
 	mmap_assert_write_locked(mm);
 	if (atomic_inc_return(&mm->context.perf_rdpmc_allowed) == 1)
-		on_each_cpu_mask(mm_cpumask(mm), update_readers, NULL, 1);
+		on_each_cpu_mask(mm_cpumask(mm), x86_rdpmc_update_cpu, NULL, 1);
 }
 
 /**
- * x86_event_unmapped - pmu::event_unmapped
- * @event: the event
- * @mm: by whom
+ * x86_event_unmapped - pmu::event_unmapped: undo x86_event_mapped()
+ * @event: event of the user page that is being unmapped
+ * @mm: mm that had mapped it
+ *
+ * Context: process, may sleep.
  */
 void x86_event_unmapped(struct perf_event *event, struct mm_struct *mm)
 {
-	if (!user_readable(event))
+	if (!x86_rdpmc_event_readable(event))
 		return;
 
 	if (atomic_dec_and_test(&mm->context.perf_rdpmc_allowed))
-		on_each_cpu_mask(mm_cpumask(mm), update_readers, NULL, 1);
+		on_each_cpu_mask(mm_cpumask(mm), x86_rdpmc_update_cpu, NULL, 1);
 }
 
 /**
- * x86_event_idx - pmu::event_idx
- * @event: an event that counts on this CPU now
+ * x86_event_idx - pmu::event_idx: the index for the event's user page
+ * @event: event that counts on this CPU
  *
- * Return: ECX for RDPMC plus one; 0 if it is not to be used.
+ * Return: ECX for RDPMC plus one; 0 if programs must not read the counter
  */
 int x86_event_idx(struct perf_event *event)
 {
-	return user_readable(event) && event->hw.idx >= 0 ? event->hw.event_base_rdpmc + 1 : 0;
+	if (!x86_rdpmc_event_readable(event) || event->hw.idx < 0)
+		return 0;
+	return event->hw.event_base_rdpmc + 1;
 }
 
 /**
- * x86_perf_rdpmc_index - ECX with which RDPMC reads an event's counter
- * @event: an event that counts on this CPU now
+ * x86_perf_rdpmc_index - the RDPMC index of an event's counter
+ * @event: event that counts on this CPU
+ *
+ * Context: interrupts disabled.
+ * Return: ECX for RDPMC
  */
 int x86_perf_rdpmc_index(struct perf_event *event)
 {
@@ -131,7 +139,7 @@ int x86_perf_rdpmc_index(struct perf_event *event)
 	return event->hw.event_base_rdpmc;
 }
 
-static void set_key(struct static_key_false *key, bool on)
+static void x86_rdpmc_set_key(struct static_key_false *key, bool on)
 {
 	if (on)
 		static_branch_enable(key);
@@ -140,30 +148,32 @@ static void set_key(struct static_key_false *key, bool on)
 }
 
 /**
- * x86_set_rdpmc_mode - who may read counters
- * @mode: 0 nobody, 1 programs that have mapped an event, 2 everybody
+ * x86_set_rdpmc_mode - set which programs may execute RDPMC
+ * @mode: 0: none, 1: programs that have mapped an event, 2: all
  *
- * Return: 0, -EINVAL. May sleep.
+ * Context: process, may sleep.
+ * Return: 0, -EINVAL
  */
 int x86_set_rdpmc_mode(unsigned long mode)
 {
 	if (mode > 2)
 		return -EINVAL;
 
-	guard(mutex)(&mode_lock);
+	guard(mutex)(&x86_rdpmc_lock);
 	if (mode == x86_rdpmc_mode)
 		return 0;
-	set_key(&rdpmc_never_available_key, mode == 0);
-	set_key(&rdpmc_always_available_key, mode == 2);
-	on_each_cpu(update_readers, NULL, 1);
+	x86_rdpmc_set_key(&rdpmc_never_available_key, mode == 0);
+	x86_rdpmc_set_key(&rdpmc_always_available_key, mode == 2);
+	on_each_cpu(x86_rdpmc_update_cpu, NULL, 1);
 	WRITE_ONCE(x86_rdpmc_mode, mode);
 	return 0;
 }
 
 /* ------------------------------------------------------------------- user page */
 
-/* How to make perf's clock of the time stamp counter. */
-static void describe_time(struct perf_event *event, struct perf_event_mmap_page *page, u64 now)
+/* Publishes how to compute perf's clock from the time stamp counter. */
+static void x86_userpage_set_time(struct perf_event *event, struct perf_event_mmap_page *page,
+				  u64 now)
 {
 	struct cyc2ns_data tsc;
 	u64 offset;
@@ -177,7 +187,7 @@ static void describe_time(struct perf_event *event, struct perf_event_mmap_page 
 	page->time_mult = tsc.cyc2ns_mul;
 	page->time_shift = tsc.cyc2ns_shift;
 	page->time_offset = offset - now;
-	/* With another clock in its records, an event's times are not those of this formula. */
+	/* With use_clockid, records have times of another clock. */
 	if (!event->attr.use_clockid) {
 		page->cap_user_time_zero = 1;
 		page->time_zero = offset;
@@ -186,18 +196,20 @@ static void describe_time(struct perf_event *event, struct perf_event_mmap_page 
 }
 
 /**
- * arch_perf_update_userpage - what the architecture puts into an event's user page
- * @event: the event
- * @page: its page
- * @now: perf's clock
+ * arch_perf_update_userpage - update the fields of the architecture in a user page
+ * @event: event of any PMU
+ * @page: its user page
+ * @now: perf's clock, ns
+ *
+ * Context: any, NMI included. The caller has made the page's sequence count odd.
  */
 void arch_perf_update_userpage(struct perf_event *event, struct perf_event_mmap_page *page,
 			       u64 now)
 {
-	page->cap_user_rdpmc = user_readable(event);
+	page->cap_user_rdpmc = x86_rdpmc_event_readable(event);
 	page->cap_user_time = 0;
 	page->cap_user_time_zero = 0;
-	if (user_readable(event))
-		page->pmc_width = x86_core_of(event->pmu)->width;
-	describe_time(event, page, now);
+	if (x86_rdpmc_event_readable(event))
+		page->pmc_width = to_x86_pmu(event->pmu)->width;
+	x86_userpage_set_time(event, page, now);
 }

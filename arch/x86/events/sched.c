@@ -1,220 +1,179 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which events are on the counters: building a schedule, loading and saving it, and starting,
- * stopping and reading single events.
+ * Events on counters: assigning the counters of a schedule, loading and saving a schedule, and
+ * starting, stopping and reading single events.
  *
- * Context: interrupts off on the CPU concerned; x86_sched_assign() anywhere.
+ * Context: interrupts disabled on the CPU of the counters; x86_sched_assign() runs
+ * anywhere.
  */
-#include <asm/mmu_context.h>
-#include <asm/tlbflush.h>
+#include <linux/mmu_context.h>
 
+#include "assign.h"
+#include "deep.h"
+#include "intel/pebs.h"
 #include "pmu.h"
-#include "solver.h"
-
-/* ------------------------------------------------------------- extra registers */
-
-/* Registers in use, and their values, while a schedule is gone through. */
-struct extra_use {
-	unsigned int	used;
-	u64		val[X86_EXTRA_MAX];
-};
-
-static const struct x86_extra *extra_by_id(const struct x86_core *core, unsigned int id)
-{
-	const struct x86_extra *x = core->model->extra;
-
-	for (; x && x->mask; x++)
-		if (x->id == id)
-			return x;
-	return NULL;
-}
-
-/* The register that can stand in for @id, if there is one. */
-static int extra_alternate(const struct x86_core *core, unsigned int id)
-{
-	switch (id) {
-	case X86_EXTRA_OFFCORE_0:
-	case X86_EXTRA_OFFCORE_1:
-	case X86_EXTRA_SNOOP_0:
-	case X86_EXTRA_SNOOP_1:
-		id = id & 1 ? (id ^ 1) : id + 1;
-		return extra_by_id(core, id) ? id : -1;
-	}
-	return -1;
-}
-
-/* Of two that stand in for one another, one may have bits that the other has not. */
-static bool extra_takes(const struct x86_core *core, int id, u64 val)
-{
-	return id >= 0 && !(val & ~extra_by_id(core, id)->valid);
-}
-
-/* The other one of a pair, if it takes @val; or negative. */
-int x86_extra_other(const struct x86_core *core, int id, u64 val)
-{
-	id = extra_alternate(core, id);
-	return extra_takes(core, id, val) ? id : -1;
-}
-
-static bool extra_holds(const struct extra_use *use, int id, u64 val)
-{
-	return id >= 0 && use->used & BIT(id) && use->val[id] == val;
-}
-
-static bool extra_is_free(const struct extra_use *use, int id)
-{
-	return id >= 0 && !(use->used & BIT(id));
-}
-
-/* A register that holds @val already is better than another one that does not hold anything. */
-static int extra_pick(const struct extra_use *use, int id, int other, u64 val)
-{
-	if (extra_holds(use, id, val))
-		return id;
-	if (extra_holds(use, other, val))
-		return other;
-	if (extra_is_free(use, id))
-		return id;
-	return extra_is_free(use, other) ? other : -ENOSPC;
-}
-
-/*
- * Gives registers to the events of @s that can have one only, or (@pairs) to those that can have either of
- * two; @bits are the slots'.
- */
-static int extras_claim(const struct x86_core *core, struct extra_use *use,
-			const struct perf_schedule *s, bool pairs, u8 *bits)
-{
-	unsigned int i;
-
-	for (i = 0; i < s->nr; i++) {
-		const struct hw_perf_event_extra *reg = &s->slot[i].event->hw.extra_reg;
-		int other, id;
-
-		if (!reg->reg)
-			continue;
-		other = x86_extra_other(core, reg->idx, reg->config);
-		if (pairs != (other >= 0))
-			continue;
-		id = extra_pick(use, reg->idx, other, reg->config);
-		if (id < 0)
-			return id;
-		use->used |= BIT(id);
-		use->val[id] = reg->config;
-		bits[i] = id == reg->idx ? 0 : X86_SLOT_ALTERNATE;
-	}
-	return 0;
-}
+#include "topdown.h"
 
 /* ------------------------------------------------------------------ assignment */
 
-/* A slot's event gets a counter, or keeps it: where events share registers, if it can. */
-static bool place(const struct x86_core *core, struct x86_match *match, const struct perf_schedule *s,
-		  unsigned int i, unsigned int from)
+/*
+ * Assigns a counter to slot @i. A slot below @from keeps its counter, but on NetBurst, where the
+ * events of other slots restrict the choice, it can be moved.
+ */
+static bool x86_sched_place_slot(const struct x86_pmu *xpmu, struct x86_assign *assign,
+				 const struct perf_schedule *s, unsigned int i, unsigned int from)
 {
 	const struct hw_perf_event *hw = &s->slot[i].event->hw;
 	int has = i < from ? s->slot[i].idx & X86_SLOT_COUNTER : hw->idx;
 
-	if (core->model->flags & X86_MODEL_NETBURST)
-		return x86_match_add(match, i, p4_sched_counters(s, i, from), has);
+	if (xpmu->model->flags & X86_MODEL_NETBURST)
+		return x86_assign_add(assign, i, p4_sched_counters(s, i, from), has);
 	if (i >= from)
-		return x86_match_add(match, i, hw->counters, has);
-	x86_match_seed(match, i, hw->counters, has);
+		return x86_assign_add(assign, i, hw->counters, has);
+	x86_assign_seed(assign, i, hw->counters, has);
 	return true;
 }
 
 /**
- * x86_sched_assign - pmu::sched_assign
+ * x86_sched_assign - pmu::sched_assign: assign counters to the events of a schedule
  * @pmu: the PMU
  * @s: the schedule
- * @from: first slot without a counter
+ * @from: first slot without a counter, 0..@s->nr
  *
- * Return: 0, -ENOSPC.
+ * Context: any.
+ * Return: 0, -ENOSPC
  */
 int x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from)
 {
-	const struct x86_core *core = x86_core_of(pmu);
+	const struct x86_pmu *xpmu = to_x86_pmu(pmu);
 	u8 bits[PERF_SCHED_SLOTS] = { };
-	struct extra_use use = { };
-	struct x86_match match;
+	struct x86_assign assign;
 	unsigned int i;
 
-	x86_match_init(&match);
+	x86_assign_init(&assign);
 	for (i = 0; i < s->nr; i++) {
-		if (!place(core, &match, s, i, from))
+		if (!x86_sched_place_slot(xpmu, &assign, s, i, from))
 			return -ENOSPC;
 	}
-	/* Those that have a choice take what is left. */
-	if (extras_claim(core, &use, s, false, bits) || extras_claim(core, &use, s, true, bits))
+	if (x86_extra_assign(xpmu, s, bits))
 		return -ENOSPC;
 
 	for (i = 0; i < s->nr; i++)
-		s->slot[i].idx = match.place[i] | bits[i];
+		s->slot[i].idx = assign.counter_of[i] | bits[i];
 	return 0;
 }
 
 /* --------------------------------------------------------------- off the CPU */
 
-/* Whose program has been running; values that are left tell of it. */
-static u64 owner_now(void)
+/* mm with activity that a released counter still reveals; see perf_clear_dirty_counters(). */
+static u64 x86_sched_current_owner(void)
 {
 	return current->mm ? current->mm->context.ctx_id : 0;
 }
 
-static void unload_one(struct x86_cpu *cpu, unsigned int idx, u64 owner)
+/*
+ * Takes the samples of records that no interrupt has taken yet. The events that they are of are
+ * loaded; those that have to stop are stopped.
+ */
+static noinline void x86_sched_drain(struct x86_pmu_cpu *cpu)
+{
+	u64 on = cpu->precise & cpu->enabled, stop, todo;
+
+	x86_counters_disable(cpu, on);
+	stop = intel_pebs_drain(cpu, task_pt_regs(current));
+	for (todo = stop; todo; todo &= todo - 1)
+		cpu->event[__ffs64(todo)]->hw.state |= PERF_HES_STOPPED;
+	x86_cpu_clear_bits(irq_owned, stop);
+	x86_cpu_set_bits(enabled, on & ~stop);
+	x86_commit_enabled(cpu);
+}
+
+static void x86_sched_unload_one(struct x86_pmu_cpu *cpu, unsigned int idx, u64 owner)
 {
 	struct perf_event *event = cpu->event[idx];
 	struct hw_perf_event *hw = &event->hw;
 
 	x86_event_update(event);
-	if (cpu->sampling & BIT_ULL(idx) && local64_read(&hw->period_left) <= 0) {
-		hw->flags |= X86_EVENT_MISSED;
-		cpu->nmi_grace = jiffies + HZ;
+	if (cpu->sampling & BIT_ULL(idx)) {
+		if (local64_read(&hw->period_left) <= 0) {
+			hw->flags |= X86_EVENT_MISSED;
+			cpu->nmi_grace = jiffies + X86_NMI_GRACE;
+		}
+	} else if (unlikely(perf_event_user_readable(event))) {
+		x86_event_keep_value(event, cpu->readable & BIT_ULL(idx));
 	}
 	cpu->owner[idx] = event->attach_state & PERF_ATTACH_TASK ? owner : 0;
 	WRITE_ONCE(cpu->event[idx], NULL);
-	/* One that goes with its task, or to another counter, is told later. */
+	/* An ACTIVE event is only switched out or moved: x86_sched_load() updates its user page. */
 	if (event->state != PERF_EVENT_STATE_ACTIVE)
-		x86_event_moved(event);
+		x86_user_base_changed(event);
+}
+
+/* The fractions of slots that a task leaves in PERF_METRICS are those of its counter. */
+static noinline u64 x86_sched_unload_metrics(struct x86_pmu_cpu *cpu, u64 counters, u64 stop,
+					     u64 owner)
+{
+	const struct perf_event *slots = cpu->event[INTEL_PMC_IDX_FIXED_SLOTS];
+
+	if (counters & X86_FIXED(3)) {
+		cpu->dirty |= X86_METRICS_BIT;
+		cpu->owner[X86_METRIC_BASE] =
+			slots->attach_state & PERF_ATTACH_TASK ? owner : 0;
+	}
+	return x86_topdown_unload(cpu, counters, stop);
 }
 
 /**
- * x86_unload - take events off their counters, their counts up to date
+ * x86_sched_unload - remove events from counters and update their counts
  * @cpu: this CPU
- * @counters: counters with an event
+ * @counters: subset of @cpu->loaded
  *
- * Those that interrupt for samples stop and keep their value, the others run on.
+ * Counters of sampling events, and those that programs read, stop and keep their value. The others
+ * continue to run.
+ *
+ * Context: interrupts disabled.
  */
-void x86_unload(struct x86_cpu *cpu, u64 counters)
+void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters)
 {
-	u64 sampling = counters & cpu->sampling, todo;
-	u64 owner = owner_now();
+	u64 stop = counters & (cpu->sampling | cpu->readable), todo;
+	u64 owner = x86_sched_current_owner();
 
-	if (sampling & cpu->on)
-		x86_counters_off(cpu, sampling);
-	this_cpu_and(x86_cpu.armed, ~counters);
+	lockdep_assert_irqs_disabled();
+	if (unlikely(counters & cpu->precise) && intel_pebs_is_pending())
+		x86_sched_drain(cpu);
+	if (unlikely(cpu->metrics && counters & (cpu->metrics | X86_FIXED(3))))
+		counters = x86_sched_unload_metrics(cpu, counters, stop, owner);
+	if (stop & cpu->enabled)
+		x86_counters_disable(cpu, stop);
+	x86_cpu_clear_bits(irq_owned, counters);
+	if (unlikely(counters & cpu->deep))
+		x86_deep_unload(cpu, counters & cpu->deep);
 	for (todo = counters; todo; todo &= todo - 1)
-		unload_one(cpu, __ffs64(todo), owner);
+		x86_sched_unload_one(cpu, __ffs64(todo), owner);
 
 	cpu->sampling &= ~counters;
+	cpu->readable &= ~counters;
 	cpu->host_only &= ~counters;
 	cpu->guest_only &= ~counters;
-	cpu->stale |= counters;
-	this_cpu_and(x86_cpu.loaded, ~counters);
-	this_cpu_and(x86_cpu.missed, ~counters);
+	cpu->dirty |= counters;
+	x86_cpu_clear_bits(loaded, counters);
+	x86_cpu_clear_bits(missed, counters);
 }
 
 /**
- * x86_sched_save - pmu::sched_save
+ * x86_sched_save - pmu::sched_save: remove events of the loaded schedule
  * @pmu: the PMU
- * @s: the schedule that is loaded
- * @mask: slots whose events leave
+ * @s: the loaded schedule
+ * @mask: bit n is set if the event of slot n is to be removed
+ *
+ * Context: interrupts disabled.
  */
 void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
 {
-	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 	u64 counters = 0;
 
+	lockdep_assert_irqs_disabled();
 	for (; mask; mask &= mask - 1) {
 		const struct perf_sched_slot *slot = &s->slot[__ffs64(mask)];
 		unsigned int idx = slot->idx & X86_SLOT_COUNTER;
@@ -223,145 +182,126 @@ void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
 			counters |= BIT_ULL(idx);
 	}
 	if (counters)
-		x86_unload(cpu, counters);
+		x86_sched_unload(cpu, counters);
 }
 
-/* ------------------------------------------------------- overflows not seen to */
+/* ------------------------------------------------------------ missed overflows */
 
-/* Is there something for the overflow handler to do? The event is up to date. */
-static bool ran_out(const struct perf_event *event)
+/* Has the counter of @event overflowed without the handler? The event's count is up to date. */
+static bool x86_event_overflowed(const struct perf_event *event)
 {
 	if (event->hw.flags & X86_EVENT_SAMPLING)
 		return local64_read(&event->hw.period_left) <= 0;
-	return !x86_at_rest(local64_read(&event->hw.prev_count));
+	return x86_event_wrapped(event);
 }
 
 /*
- * Does the overflow handler's work, or lets it: a sampling event whose period has run out is set to
- * overflow at once. That must not be before the event is armed again, so the counter stands still.
+ * Does the overflow handler's work for a counting event; with @rewind its counter is wound back
+ * even if it has not overflowed. A sampling event with an expired period is programmed to overflow
+ * at once instead. The counter is disabled until it is in irq_owned again, because only then can
+ * the handler take the sample.
  */
-static noinline void catch_up(struct x86_cpu *cpu, struct perf_event *event, u64 bit)
+static noinline void x86_event_catch_up(struct x86_pmu_cpu *cpu, struct perf_event *event, u64 bit,
+					bool rewind)
 {
-	x86_counters_off(cpu, bit);
-	this_cpu_and(x86_cpu.missed, ~bit);
+	x86_counters_disable(cpu, bit);
+	x86_cpu_clear_bits(missed, bit);
 	x86_event_update(event);
 	if (!(event->hw.flags & X86_EVENT_SAMPLING)) {
-		x86_event_rewind(cpu, event);
+		if (rewind || x86_event_wrapped(event))
+			x86_event_rewind(cpu, event);
 	} else {
-		if (ran_out(event)) {
+		if (x86_event_overflowed(event)) {
 			event->hw.flags |= X86_EVENT_MISSED;
-			cpu->nmi_grace = jiffies + HZ;
+			cpu->nmi_grace = jiffies + X86_NMI_GRACE;
 		}
 		x86_event_program(cpu, event);
 	}
-	x86_event_moved(event);
-	this_cpu_or(x86_cpu.armed, bit);
-	x86_counter_on(cpu, event);
-	x86_commit_on(cpu);
+	x86_user_base_changed(event);
+	x86_cpu_set_bits(irq_owned, bit);
+	x86_counter_enable(cpu, event);
+	x86_commit_enabled(cpu);
 }
 
-/* The handler found an overflow before the event was armed. */
-static noinline void see_to_missed(struct x86_cpu *cpu, struct perf_event *event)
+/* The handler found an overflow of the counter while it was not in irq_owned. */
+static noinline void x86_event_handle_missed(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
 	u64 bit = BIT_ULL(event->hw.idx);
 
-	this_cpu_and(x86_cpu.armed, ~bit);
-	/* Another counter's interrupt may have seen to it already, and stopped it. */
+	x86_cpu_clear_bits(irq_owned, bit);
+	/* A later interrupt can have handled the overflow and stopped the event. */
 	if (event->hw.state & PERF_HES_STOPPED)
-		this_cpu_and(x86_cpu.missed, ~bit);
+		x86_cpu_clear_bits(missed, bit);
 	else
-		catch_up(cpu, event, bit);
+		x86_event_catch_up(cpu, event, bit, false);
 }
 
 /**
- * x86_hide_counts - wind counting events' counters back
+ * x86_sched_rewind_counting - wind back the counters of counting events
  * @cpu: this CPU
  *
- * They may have run on for others before they were loaded, and now there is somebody who can see that.
+ * Their values can include counts from before the events were loaded. Call this when the current
+ * program gets the permission to read counters. Counters that programs read already stay.
+ *
+ * Context: interrupts disabled.
  */
-void x86_hide_counts(struct x86_cpu *cpu)
+void x86_sched_rewind_counting(struct x86_pmu_cpu *cpu)
 {
-	u64 todo = cpu->armed & ~cpu->sampling;
+	u64 todo = cpu->irq_owned & ~(cpu->sampling | cpu->readable);
 
+	lockdep_assert_irqs_disabled();
 	for (; todo; todo &= todo - 1) {
 		unsigned int idx = __ffs64(todo);
 
-		this_cpu_and(x86_cpu.armed, ~BIT_ULL(idx));
-		catch_up(cpu, cpu->event[idx], BIT_ULL(idx));
+		x86_cpu_clear_bits(irq_owned, BIT_ULL(idx));
+		x86_event_catch_up(cpu, cpu->event[idx], BIT_ULL(idx), true);
+		cpu->readable |= BIT_ULL(idx);
 	}
+}
+
+/**
+ * x86_sched_reselect - write the selects of loaded events again, for another virt_clear
+ * @cpu: this CPU
+ *
+ * Meanwhile the overflow handler stops no counter, and what overflows is handled afterwards.
+ *
+ * Context: interrupts disabled.
+ */
+void x86_sched_reselect(struct x86_pmu_cpu *cpu)
+{
+	u64 owned = x86_cpu_take_bits(irq_owned), todo;
+
+	lockdep_assert_irqs_disabled();
+	for (todo = cpu->loaded; todo; todo &= todo - 1) {
+		unsigned int idx = __ffs64(todo);
+
+		x86_select(cpu, cpu->event[idx], idx);
+	}
+	x86_cpu_set_bits(irq_owned, owned);
+	for (todo = READ_ONCE(cpu->missed) & owned; todo; todo &= todo - 1)
+		x86_event_handle_missed(cpu, cpu->event[__ffs64(todo)]);
 }
 
 /* ---------------------------------------------------------------- onto the CPU */
 
-/**
- * x86_extra_select - the selection with which an event uses an extra register
- * @core: the PMU
- * @config: selection, for either of a pair of registers
- * @id: the register
- *
- * Only of a pair each has a code of its own; several codes may share a register that is not of one.
- */
-u64 x86_extra_select(const struct x86_core *core, u64 config, unsigned int id)
-{
-	const struct x86_extra *x = extra_by_id(core, id);
-
-	if (!x || extra_alternate(core, id) < 0)
-		return config;
-	return (config & ~x->mask) | x->match;
-}
-
-static void write_extra(const struct x86_extra *x, u64 val)
-{
-	if (x->pair) {
-		wrmsrl(x->msr + 1, upper_32_bits(val));
-		val = lower_32_bits(val);
-	}
-	wrmsrl(x->msr, val);
-}
-
-/**
- * x86_extra_load - set the extra register of an event, and the selection that goes with it
- * @cpu: this CPU
- * @event: the event, which needs one
- * @alternate: the other one of a pair
- */
-void x86_extra_load(struct x86_cpu *cpu, struct perf_event *event, bool alternate)
-{
-	struct hw_perf_event_extra *reg = &event->hw.extra_reg;
-	const struct x86_extra *x;
-	int id = reg->idx;
-
-	if (alternate)
-		id = extra_alternate(cpu->core, id);
-	x = extra_by_id(cpu->core, id);
-	if (WARN_ON_ONCE(!x))
-		return;
-
-	reg->alloc = alternate;
-	event->hw.config = x86_extra_select(cpu->core, event->hw.config, id);
-	/* One that is shared may have been another CPU's to write since. */
-	if (cpu->extra[id] != reg->config || event->hw.flags & X86_EVENT_SHARED_EXTRA) {
-		cpu->extra[id] = reg->config;
-		write_extra(x, reg->config);
-	}
-}
-
-static void load_select(struct x86_cpu *cpu, const struct perf_sched_slot *slot)
+static void x86_sched_load_select(struct x86_pmu_cpu *cpu, const struct perf_sched_slot *slot)
 {
 	struct perf_event *event = slot->event;
 	unsigned int idx = slot->idx & X86_SLOT_COUNTER;
 
-	/* What it left in another counter is not in this one, even if their tags are the same. */
+	/* A tag describes the value of the previous counter, not of this one. */
 	if (event->hw.idx != idx)
 		event->hw.last_cpu = -1;
 	event->hw.idx = idx;
+	if (unlikely(idx >= X86_METRIC_BASE))
+		return;
 	event->hw.event_base_rdpmc = x86_rdpmc_index(cpu, idx);
 	if (event->hw.extra_reg.reg)
 		x86_extra_load(cpu, event, slot->idx & X86_SLOT_ALTERNATE);
 	x86_select(cpu, event, idx);
 }
 
-static void note_guest(struct x86_cpu *cpu, const struct perf_event *event, u64 bit)
+static void x86_sched_mark_guest(struct x86_pmu_cpu *cpu, const struct perf_event *event, u64 bit)
 {
 	if (event->attr.exclude_host)
 		cpu->guest_only |= bit;
@@ -370,60 +310,89 @@ static void note_guest(struct x86_cpu *cpu, const struct perf_event *event, u64 
 }
 
 /*
- * From where the counter stands now. It is wound back if it has overflowed with nobody there, and
- * to @hide what it counted meanwhile from a program that may read it.
+ * The event counts from the counter's present value. The counter is wound back if it overflowed
+ * without an event, and to @hide earlier counts from a program that may read it.
  */
-static void load_counting(struct x86_cpu *cpu, struct perf_event *event, bool hide)
+static void x86_sched_load_counting(struct x86_pmu_cpu *cpu, struct perf_event *event, bool hide)
 {
-	unsigned int shift = 64 - cpu->core->width;
-	s64 val = (s64)(x86_event_counter(event) << shift) >> shift;
+	unsigned int shift = 64 - cpu->pmu->width;
+	s64 val = (s64)(x86_event_read_counter(event) << shift) >> shift;
 
-	if (!x86_at_rest(val) || hide) {
+	if (x86_value_overflowed(val) || hide) {
 		x86_event_rewind(cpu, event);
 		return;
 	}
-	/* Whoever left a value in it will not find that again. */
+	/* The event that left this value must not find its tag again. */
 	cpu->tag[event->hw.idx]++;
 	local64_set(&event->hw.prev_count, val);
 }
 
-/* A throttled event stands still until the core starts it. */
-static bool stays_off(const struct perf_event *event)
+/* A throttled event stays stopped until the core calls pmu::start. Only sampling ones are. */
+static bool x86_event_is_throttled(const struct perf_event *event)
 {
 	return event->hw.interrupts == PERF_THROTTLED;
 }
 
-static void load_event(struct x86_cpu *cpu, const struct perf_sched_slot *slot, u64 hide)
+static __always_inline void x86_sched_load_plain(struct x86_pmu_cpu *cpu, struct perf_event *event,
+						 u64 bit, u64 hide)
+{
+	if (unlikely(perf_event_user_readable(event))) {
+		x86_event_resume(cpu, event);
+		cpu->readable |= bit;
+	} else {
+		x86_sched_load_counting(cpu, event, hide & bit);
+	}
+}
+
+/* An event that samples, or has more than a count. Returns its state. */
+static int x86_sched_load_special(struct x86_pmu_cpu *cpu, struct perf_event *event, u64 bit,
+				  u64 hide)
+{
+	/* x86_topdown_load() starts a group with metrics. */
+	if (event->hw.flags & X86_EVENT_TOPDOWN && cpu->loaded & X86_METRICS)
+		return PERF_HES_STOPPED;
+	if (event->hw.flags & X86_EVENT_DEEP)
+		x86_deep_load(cpu, event);
+	if (!(event->hw.flags & X86_EVENT_SAMPLING)) {
+		x86_sched_load_plain(cpu, event, bit, hide);
+		return 0;
+	}
+	x86_event_program(cpu, event);
+	cpu->sampling |= bit;
+	return x86_event_is_throttled(event) ? PERF_HES_STOPPED : 0;
+}
+
+static void x86_sched_load_event(struct x86_pmu_cpu *cpu, const struct perf_sched_slot *slot,
+				 u64 hide)
 {
 	unsigned int idx = slot->idx & X86_SLOT_COUNTER;
 	struct perf_event *event = slot->event;
 	u64 bit = BIT_ULL(idx);
+	int state = 0;
 
-	if (event->hw.flags & X86_EVENT_SAMPLING) {
-		x86_event_program(cpu, event);
-		cpu->sampling |= bit;
-	} else {
-		load_counting(cpu, event, hide & bit);
-	}
+	if (event->hw.flags & (X86_EVENT_SAMPLING | X86_EVENT_DEEP | X86_EVENT_TOPDOWN))
+		state = x86_sched_load_special(cpu, event, bit, hide);
+	else
+		x86_sched_load_plain(cpu, event, bit, hide);
 	if (event->attr.exclude_host | event->attr.exclude_guest)
-		note_guest(cpu, event, bit);
+		x86_sched_mark_guest(cpu, event, bit);
 	WRITE_ONCE(cpu->event[idx], event);
-	event->hw.state = stays_off(event) ? PERF_HES_STOPPED : 0;
-	if (event->hw.state)
+	event->hw.state = state;
+	if (state)
 		return;
-	this_cpu_or(x86_cpu.armed, bit);
-	if (!(cpu->on & bit))
-		x86_counter_on(cpu, event);
+	x86_cpu_set_bits(irq_owned, bit);
+	if (!(cpu->enabled & bit))
+		x86_counter_enable(cpu, event);
 }
 
-/* Must the counter stand still before it gets this event? */
-static bool must_stop(const struct perf_event *event)
+/* Must the counter be disabled while it is programmed for this event? */
+static bool x86_sched_must_stop(const struct perf_event *event)
 {
-	return event->hw.flags & X86_EVENT_SAMPLING || stays_off(event) || x86_guest_only(event);
+	return event->hw.flags & X86_EVENT_SAMPLING || x86_guest_only(event);
 }
 
-/* On this counter, and with this extra register, already? */
-static bool stays_on(const struct x86_cpu *cpu, const struct perf_sched_slot *slot)
+/* Is the event on the slot's counter already, with the slot's extra register? */
+static bool x86_sched_slot_stays(const struct x86_pmu_cpu *cpu, const struct perf_sched_slot *slot)
 {
 	const struct hw_perf_event_extra *reg = &slot->event->hw.extra_reg;
 
@@ -431,117 +400,137 @@ static bool stays_on(const struct x86_cpu *cpu, const struct perf_sched_slot *sl
 	       (!reg->reg || reg->alloc == !!(slot->idx & X86_SLOT_ALTERNATE));
 }
 
-static noinline bool needs_prepared(const struct x86_cpu *cpu, const struct perf_schedule *s, u64 fresh)
+static noinline bool x86_sched_needs_prepare(const struct x86_pmu_cpu *cpu,
+					     const struct perf_schedule *s, u64 fresh)
 {
 	for (; fresh; fresh &= fresh - 1) {
 		const struct perf_sched_slot *slot = &s->slot[__ffs64(fresh)];
 
-		if (x86_needs_prepared(cpu, slot->event, slot->idx & X86_SLOT_COUNTER))
+		if (x86_select_needs_prepare(cpu, slot->event, slot->idx & X86_SLOT_COUNTER))
 			return true;
 	}
 	return false;
 }
 
 /**
- * x86_sched_load - pmu::sched_load
+ * x86_sched_load - pmu::sched_load: put the events of a schedule on their counters
  * @pmu: the PMU
- * @s: the schedule
+ * @s: the schedule, with counters assigned
+ *
+ * Events that are loaded and not in @s are removed. Events that stay on their counter are not
+ * touched.
+ *
+ * Context: interrupts disabled.
  */
 void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 {
-	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
-	u64 keep = 0, stop = 0, fresh = 0, taken = 0, todo;
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+	u64 keep = 0, stop = 0, fresh = 0, taken = 0, pages = 0, todo;
 	unsigned int i;
 	u64 hide;
 
+	lockdep_assert_irqs_disabled();
 	for (i = 0; i < s->nr; i++) {
 		u64 bit = BIT_ULL(s->slot[i].idx & X86_SLOT_COUNTER);
 
-		if (stays_on(cpu, &s->slot[i])) {
+		if (x86_sched_slot_stays(cpu, &s->slot[i])) {
 			keep |= bit;
 			continue;
 		}
 		fresh |= BIT_ULL(i);
 		taken |= bit;
-		if (must_stop(s->slot[i].event))
+		if (x86_sched_must_stop(s->slot[i].event))
 			stop |= bit;
 	}
 
 	if (cpu->loaded & ~keep)
-		x86_unload(cpu, cpu->loaded & ~keep);
+		x86_sched_unload(cpu, cpu->loaded & ~keep);
 	if (!fresh)
 		return;
-	if (unlikely(x86_hw.prepare) && needs_prepared(cpu, s, fresh))
-		x86_prepare_selects(cpu);
-	if (stop & cpu->on)
-		x86_counters_off(cpu, stop);
-	this_cpu_or(x86_cpu.loaded, taken);
-	hide = x86_user_reads_counters() ? cpu->stale : 0;
-	cpu->stale &= ~taken;
+	if (unlikely(x86_pmu_regs.prepare) && x86_sched_needs_prepare(cpu, s, fresh))
+		x86_select_prepare(cpu);
+	if (stop & cpu->enabled)
+		x86_counters_disable(cpu, stop);
+	x86_cpu_set_bits(loaded, taken);
+	hide = x86_user_reads_counters() ? cpu->dirty : 0;
+	cpu->dirty &= ~taken;
 
 	for (todo = fresh; todo; todo &= todo - 1)
-		load_select(cpu, &s->slot[__ffs64(todo)]);
+		x86_sched_load_select(cpu, &s->slot[__ffs64(todo)]);
 	x86_select_flush(cpu);
-	for (todo = fresh; todo; todo &= todo - 1)
-		load_event(cpu, &s->slot[__ffs64(todo)], hide);
-	x86_commit_on(cpu);
+	for (todo = fresh; todo; todo &= todo - 1) {
+		const struct perf_sched_slot *slot = &s->slot[__ffs64(todo)];
+
+		x86_sched_load_event(cpu, slot, hide);
+		if (unlikely(rcu_access_pointer(slot->event->rb)))
+			pages |= todo & -todo;
+	}
+	if (unlikely(cpu->loaded & X86_METRICS && taken & (X86_METRICS | X86_FIXED(3))))
+		x86_topdown_load(cpu, taken);
+	x86_commit_enabled(cpu);
 	for (todo = READ_ONCE(cpu->missed) & taken; unlikely(todo); todo &= todo - 1)
-		see_to_missed(cpu, cpu->event[__ffs64(todo)]);
-	for (todo = fresh; todo; todo &= todo - 1)
-		x86_event_moved(s->slot[__ffs64(todo)].event);
+		x86_event_handle_missed(cpu, cpu->event[__ffs64(todo)]);
+	for (; unlikely(pages); pages &= pages - 1)
+		perf_event_update_userpage(s->slot[__ffs64(pages)].event);
 }
 
 /* ----------------------------------------------------------------- single events */
 
-static bool is_loaded(const struct x86_cpu *cpu, const struct perf_event *event)
+static bool x86_event_is_loaded(const struct x86_pmu_cpu *cpu, const struct perf_event *event)
 {
 	return event->hw.idx >= 0 && cpu->event[event->hw.idx] == event;
 }
 
 /**
- * x86_event_start - pmu::start
- * @event: loaded on this CPU
- * @flags: PERF_EF_RELOAD
+ * x86_event_start - pmu::start: let a stopped event count
+ * @event: event to start; nothing happens unless it is loaded on this CPU
+ * @flags: PERF_EF_RELOAD if a sampling event's period was set by the caller
+ *
+ * Context: interrupts disabled.
  */
 void x86_event_start(struct perf_event *event, int flags)
 {
-	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 
+	lockdep_assert_irqs_disabled();
 	event->hw.state = 0;
-	if (!is_loaded(cpu, event))
+	if (!x86_event_is_loaded(cpu, event) || event->hw.idx >= X86_METRIC_BASE)
 		return;
 	if (event->hw.flags & X86_EVENT_SAMPLING) {
-		/* Between its last interrupt and its stop its counter may have overflowed again. */
+		/* The counter can have overflowed again before x86_event_stop(). */
 		if (!(flags & PERF_EF_RELOAD)) {
-			catch_up(cpu, event, BIT_ULL(event->hw.idx));
+			x86_event_catch_up(cpu, event, BIT_ULL(event->hw.idx), false);
 			return;
 		}
 		x86_event_program(cpu, event);
-		x86_event_moved(event);
+		x86_user_base_changed(event);
 	}
-	this_cpu_or(x86_cpu.armed, BIT_ULL(event->hw.idx));
-	x86_counter_on(cpu, event);
-	x86_commit_on(cpu);
+	x86_cpu_set_bits(irq_owned, BIT_ULL(event->hw.idx));
+	x86_counter_enable(cpu, event);
+	x86_commit_enabled(cpu);
 }
 
 /**
- * x86_event_stop - pmu::stop
- * @event: loaded on this CPU
- * @flags: PERF_EF_UPDATE
+ * x86_event_stop - pmu::stop: disable an event's counter
+ * @event: event to stop; nothing happens unless it is loaded on this CPU
+ * @flags: PERF_EF_UPDATE to update its count
  *
- * The handler calls it for an event that is throttled or done.
+ * The overflow handler stops an event that is throttled or has reached its event limit.
+ *
+ * Context: interrupts disabled, or NMI.
  */
 void x86_event_stop(struct perf_event *event, int flags)
 {
-	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 	bool was_stopped = event->hw.state & PERF_HES_STOPPED;
 
+	lockdep_assert_irqs_disabled();
 	event->hw.state |= PERF_HES_STOPPED;
-	if (!is_loaded(cpu, event))
+	if (!x86_event_is_loaded(cpu, event) || event->hw.idx >= X86_METRIC_BASE)
 		return;
 	if (!was_stopped) {
-		x86_counters_off(cpu, BIT_ULL(event->hw.idx));
-		this_cpu_and(x86_cpu.armed, ~BIT_ULL(event->hw.idx));
+		x86_counters_disable(cpu, BIT_ULL(event->hw.idx));
+		x86_cpu_clear_bits(irq_owned, BIT_ULL(event->hw.idx));
 	}
 	if (flags & PERF_EF_UPDATE && !(event->hw.state & PERF_HES_UPTODATE)) {
 		x86_event_update(event);
@@ -550,32 +539,40 @@ void x86_event_stop(struct perf_event *event, int flags)
 }
 
 /**
- * x86_event_read - pmu::read
- * @event: loaded on this CPU
+ * x86_event_read - pmu::read: update an event's count
+ * @event: event to update; nothing happens unless it is loaded on this CPU
  *
- * The handler is kept away from the two halves of an update: between them a sampling event's period
- * must not run out, nor a user page be told of a count without its counter. If it came meanwhile, or
- * would have had to, its work is done afterwards.
+ * An update writes prev_count and then the count. The overflow handler must not run in between:
+ * it would see a sampling period that has not ended yet, and publish a count in the user page that
+ * does not match prev_count. An overflow that happens meanwhile is handled afterwards.
+ *
+ * Context: interrupts disabled, or NMI.
  */
 void x86_event_read(struct perf_event *event)
 {
-	struct x86_cpu *cpu = this_cpu_ptr(&x86_cpu);
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 	u64 bit = BIT_ULL(event->hw.idx);
 
-	if (!is_loaded(cpu, event))
+	lockdep_assert_irqs_disabled();
+	if (!x86_event_is_loaded(cpu, event))
 		return;
-	if (in_nmi() || !(cpu->armed & bit)) {
+	if (unlikely(cpu->metrics) && event->hw.flags & X86_EVENT_TOPDOWN) {
+		x86_topdown_read(cpu, event);
+		return;
+	}
+	if (in_nmi() || !(cpu->irq_owned & bit)) {
 		x86_event_update(event);
 		return;
 	}
 
-	this_cpu_and(x86_cpu.armed, ~bit);
+	x86_cpu_clear_bits(irq_owned, bit);
 	x86_event_update(event);
-	if (unlikely(ran_out(event))) {
-		catch_up(cpu, event, bit);
+	/* At the end of its period an event with precise samples waits for a record. */
+	if (unlikely(x86_event_overflowed(event)) && !(event->hw.flags & X86_EVENT_PRECISE)) {
+		x86_event_catch_up(cpu, event, bit, false);
 		return;
 	}
-	this_cpu_or(x86_cpu.armed, bit);
+	x86_cpu_set_bits(irq_owned, bit);
 	if (unlikely(READ_ONCE(cpu->missed) & bit))
-		see_to_missed(cpu, event);
+		x86_event_handle_missed(cpu, event);
 }

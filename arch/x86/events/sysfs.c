@@ -2,8 +2,8 @@
 /*
  * The PMU's directory in sysfs: format, events, caps and rdpmc.
  *
- * Tools parse these files; names and texts are interface. A file appears where it applies: the
- * groups are registered once and each attribute is asked whether it is visible for its PMU.
+ * Tools parse these files: names and texts are user interface. All PMUs have the same attribute
+ * groups; the is_visible callbacks hide the files that do not apply to a PMU.
  */
 #include <linux/cpu.h>
 #include <linux/device.h>
@@ -13,25 +13,29 @@
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 
+#include "branch.h"
 #include "pmu.h"
 
-static struct x86_core *core_of(struct device *dev)
+/* As __ATTR() for reading, with the name as a string. */
+#define X86_SYSFS_ATTR(_name, _show)	{ .attr = { .name = _name, .mode = 0444 }, .show = _show }
+
+static struct x86_pmu *x86_sysfs_pmu(struct device *dev)
 {
-	return x86_core_of(dev_get_drvdata(dev));
+	return to_x86_pmu(dev_get_drvdata(dev));
 }
 
-static struct x86_core *core_of_kobj(struct kobject *kobj)
+static struct x86_pmu *x86_sysfs_kobj_pmu(struct kobject *kobj)
 {
-	return core_of(kobj_to_dev(kobj));
+	return x86_sysfs_pmu(kobj_to_dev(kobj));
 }
 
 /* --------------------------------------------------------------------- format */
 
 /**
  * struct format_attr - a file of the format directory
- * @attr: the file
- * @text: where the field lies
- * @flag: X86_MODEL_* that a model must have for it; FORMAT_* for other conditions
+ * @attr: attribute of the file
+ * @text: content of the file: position of the field in perf_event_attr
+ * @flag: X86_MODEL_* or FORMAT_* that makes the file visible
  */
 struct format_attr {
 	struct device_attribute	attr;
@@ -41,23 +45,23 @@ struct format_attr {
 
 #define FORMAT_ANY	BIT(22)
 #define FORMAT_TX	BIT(23)
-#define FORMAT_EVENT8	BIT(24)		/* the code has 8 bits */
-#define FORMAT_EVENT12	BIT(25)		/* ... 12 */
+#define FORMAT_EVENT8	BIT(24)		/* the event code has 8 bits */
+#define FORMAT_EVENT12	BIT(25)		/* the event code has 12 bits */
 #define FORMAT_UMASK8	BIT(26)		/* umask has 8 bits */
 #define FORMAT_OFFCORE	BIT(27)
 #define FORMAT_FRONTEND	BIT(28)
 #define FORMAT_SNOOP	BIT(29)
 #define FORMAT_PC	BIT(30)
-#define FORMAT_SELECT	BIT(31)		/* selections are an event select register */
+#define FORMAT_SELECT	BIT(31)		/* a selection is an event select register */
 
-static ssize_t format_show(struct device *dev, struct device_attribute *attr, char *page)
+static ssize_t x86_format_show(struct device *dev, struct device_attribute *attr, char *page)
 {
 	return sysfs_emit(page, "%s\n", container_of(attr, struct format_attr, attr)->text);
 }
 
 #define FORMAT(_name, _id, _text, _flag)				\
 static struct format_attr format_##_id = {				\
-	.attr	= { .attr = { .name = _name, .mode = 0444 }, .show = format_show },	\
+	.attr	= X86_SYSFS_ATTR(_name, x86_format_show),		\
 	.text	= _text,						\
 	.flag	= _flag,						\
 }
@@ -93,9 +97,9 @@ static struct attribute *format_attrs[] = {
 	NULL,
 };
 
-static u32 has_extra(const struct x86_core *core, u8 id, u32 flag)
+static u32 x86_format_extra_flag(const struct x86_pmu *xpmu, u8 id, u32 flag)
 {
-	const struct x86_extra *x = core->model->extra;
+	const struct x86_extra *x = xpmu->model->extra;
 
 	for (; x && x->mask; x++)
 		if (x->id == id)
@@ -103,46 +107,46 @@ static u32 has_extra(const struct x86_core *core, u8 id, u32 flag)
 	return 0;
 }
 
-static u32 format_flags(const struct x86_core *core)
+static u32 x86_format_flags(const struct x86_pmu *xpmu)
 {
-	u32 flags = core->model->flags;
+	u32 flags = xpmu->model->flags;
 
 	if (flags & X86_MODEL_NETBURST)
 		return flags;
 	flags |= FORMAT_SELECT;
-	flags |= core->select_mask & GENMASK_ULL(35, 34) ? FORMAT_EVENT12 : FORMAT_EVENT8;
+	flags |= xpmu->select_mask & GENMASK_ULL(35, 34) ? FORMAT_EVENT12 : FORMAT_EVENT8;
 	if (!(flags & X86_MODEL_UMASK2))
 		flags |= FORMAT_UMASK8;
-	if (core->select_mask & ARCH_PERFMON_EVENTSEL_ANY)
+	if (xpmu->select_mask & ARCH_PERFMON_EVENTSEL_ANY)
 		flags |= FORMAT_ANY;
-	if (flags & X86_MODEL_TSX && core->select_mask & HSW_IN_TX)
+	if (flags & X86_MODEL_TSX && xpmu->select_mask & HSW_IN_TX)
 		flags |= FORMAT_TX;
-	/* Tools look for it. What it says of a pin is left out of selections. */
+	/* Tools expect the file, although the bit is ignored. */
 	if (boot_cpu_data.x86_vendor == X86_VENDOR_INTEL)
 		flags |= FORMAT_PC;
-	flags |= has_extra(core, X86_EXTRA_OFFCORE_0, FORMAT_OFFCORE);
-	flags |= has_extra(core, X86_EXTRA_FRONTEND, FORMAT_FRONTEND);
-	flags |= has_extra(core, X86_EXTRA_SNOOP_0, FORMAT_SNOOP);
+	flags |= x86_format_extra_flag(xpmu, X86_EXTRA_OFFCORE_0, FORMAT_OFFCORE);
+	flags |= x86_format_extra_flag(xpmu, X86_EXTRA_FRONTEND, FORMAT_FRONTEND);
+	flags |= x86_format_extra_flag(xpmu, X86_EXTRA_SNOOP_0, FORMAT_SNOOP);
 	return flags;
 }
 
-static umode_t format_visible(struct kobject *kobj, struct attribute *attr, int i)
+static umode_t x86_format_visible(struct kobject *kobj, struct attribute *attr, int i)
 {
 	struct format_attr *f = container_of(attr, struct format_attr, attr.attr);
 
-	return f->flag & format_flags(core_of_kobj(kobj)) ? attr->mode : 0;
+	return f->flag & x86_format_flags(x86_sysfs_kobj_pmu(kobj)) ? attr->mode : 0;
 }
 
 static const struct attribute_group format_group = {
 	.name		= "format",
 	.attrs		= format_attrs,
-	.is_visible	= format_visible,
+	.is_visible	= x86_format_visible,
 };
 
 /* --------------------------------------------------------------------- events */
 
-/* Name and text of a selection, as perf parses it. */
-static ssize_t show_select(char *page, u64 config)
+/* Writes a selection in the form that perf parses. */
+static ssize_t x86_sysfs_emit_select(char *page, u64 config)
 {
 	u64 code = (config & ARCH_PERFMON_EVENTSEL_EVENT) | (config >> 24 & 0xf00);
 	u64 umask = (config >> 8 & 0xff) | (config >> 32 & 0xff00);
@@ -163,20 +167,23 @@ static ssize_t show_select(char *page, u64 config)
 	return len + sysfs_emit_at(page, len, "\n");
 }
 
-static ssize_t show_event(char *page, const struct x86_core *core, unsigned int id)
+static ssize_t x86_sysfs_emit_event(char *page, const struct x86_pmu *xpmu, unsigned int id)
 {
-	u64 config = x86_generic_select(core, id);
+	u64 config = x86_generic_select(xpmu, id);
 
-	if (!(core->model->flags & X86_MODEL_NETBURST))
-		return show_select(page, config);
-	return sysfs_emit(page, "cccr=0x%08x,escr=0x%08x\n", lower_32_bits(config), upper_32_bits(config));
+	if (!(xpmu->model->flags & X86_MODEL_NETBURST))
+		return x86_sysfs_emit_select(page, config);
+	return sysfs_emit(page, "cccr=0x%08x,escr=0x%08x\n", lower_32_bits(config),
+			  upper_32_bits(config));
 }
 
 /**
- * events_sysfs_show - an event's file, by its generic number or its text
- * @dev: the PMU
- * @attr: part of a struct perf_pmu_events_attr
- * @page: receives the text
+ * events_sysfs_show - show an event's text, or the selection of a generic event
+ * @dev: device of the PMU
+ * @attr: attribute in a struct perf_pmu_events_attr
+ * @page: output buffer
+ *
+ * Return: length of the output in bytes
  */
 ssize_t events_sysfs_show(struct device *dev, struct device_attribute *attr, char *page)
 {
@@ -184,11 +191,18 @@ ssize_t events_sysfs_show(struct device *dev, struct device_attribute *attr, cha
 
 	if (e->event_str)
 		return sysfs_emit(page, "%s\n", e->event_str);
-	return show_event(page, core_of(dev), e->id);
+	return x86_sysfs_emit_event(page, x86_sysfs_pmu(dev), e->id);
 }
 EXPORT_SYMBOL_GPL(events_sysfs_show);
 
-/* The same for an event that kinds of cores describe differently: the list is by PMU type. */
+/**
+ * events_hybrid_sysfs_show - show the text of an event of a hybrid part
+ * @dev: device of the PMU
+ * @attr: attribute in a struct perf_pmu_events_hybrid_attr
+ * @page: output buffer
+ *
+ * Return: length of the output in bytes
+ */
 ssize_t events_hybrid_sysfs_show(struct device *dev, struct device_attribute *attr, char *page)
 {
 	struct perf_pmu_events_hybrid_attr *e =
@@ -199,80 +213,95 @@ ssize_t events_hybrid_sysfs_show(struct device *dev, struct device_attribute *at
 EXPORT_SYMBOL_GPL(events_hybrid_sysfs_show);
 
 static struct perf_pmu_events_attr generic_events[] = {
-#define EVENT(_name, _id) \
-	{ __ATTR(_name, 0444, events_sysfs_show, NULL), PERF_COUNT_HW_##_id }
-	EVENT(cpu-cycles, CPU_CYCLES),
-	EVENT(instructions, INSTRUCTIONS),
-	EVENT(cache-references, CACHE_REFERENCES),
-	EVENT(cache-misses, CACHE_MISSES),
-	EVENT(branch-instructions, BRANCH_INSTRUCTIONS),
-	EVENT(branch-misses, BRANCH_MISSES),
-	EVENT(bus-cycles, BUS_CYCLES),
-	EVENT(stalled-cycles-frontend, STALLED_CYCLES_FRONTEND),
-	EVENT(stalled-cycles-backend, STALLED_CYCLES_BACKEND),
-	EVENT(ref-cycles, REF_CPU_CYCLES),
+#define EVENT(_name, _id)						\
+	{								\
+		.attr	= X86_SYSFS_ATTR(_name, events_sysfs_show),	\
+		.id	= PERF_COUNT_HW_##_id,				\
+	}
+	EVENT("cpu-cycles", CPU_CYCLES),
+	EVENT("instructions", INSTRUCTIONS),
+	EVENT("cache-references", CACHE_REFERENCES),
+	EVENT("cache-misses", CACHE_MISSES),
+	EVENT("branch-instructions", BRANCH_INSTRUCTIONS),
+	EVENT("branch-misses", BRANCH_MISSES),
+	EVENT("bus-cycles", BUS_CYCLES),
+	EVENT("stalled-cycles-frontend", STALLED_CYCLES_FRONTEND),
+	EVENT("stalled-cycles-backend", STALLED_CYCLES_BACKEND),
+	EVENT("ref-cycles", REF_CPU_CYCLES),
 #undef EVENT
 };
 
 static struct attribute *generic_attrs[ARRAY_SIZE(generic_events) + 1];
 
-static umode_t generic_visible(struct kobject *kobj, struct attribute *attr, int i)
+static umode_t x86_generic_event_visible(struct kobject *kobj, struct attribute *attr, int i)
 {
 	struct perf_pmu_events_attr *e = container_of(attr, struct perf_pmu_events_attr, attr.attr);
 
-	return x86_generic_select(core_of_kobj(kobj), e->id) ? attr->mode : 0;
+	return x86_generic_select(x86_sysfs_kobj_pmu(kobj), e->id) ? attr->mode : 0;
 }
 
 static const struct attribute_group generic_group = {
 	.name		= "events",
 	.attrs		= generic_attrs,
-	.is_visible	= generic_visible,
+	.is_visible	= x86_generic_event_visible,
 };
 
-/* A model's own events: one list for each PMU, made when it is set up. */
-static struct attribute *named_attrs[ARRAY_SIZE(x86_cores)][32];
+/* Events of the model: one list for each PMU, filled by x86_sysfs_setup(). */
+static struct attribute *model_event_attrs[ARRAY_SIZE(x86_pmus)][32];
 
-/* Asked when the CPUs are up, so that the counters of each kind of core are known. */
-static umode_t named_mode(const struct x86_core *core, int i)
+/* Called when CPUs are online: the counters of each kind of core are known. */
+static umode_t x86_model_event_mode(const struct x86_pmu *xpmu, int i)
 {
-	const struct x86_named_event *e = &core->model->named[i];
+	const struct x86_sysfs_event *e = &xpmu->model->sysfs_events[i];
 
-	/* Of both threads' cycles nothing can be said without the bit for them. */
-	if (e->smt_text && cpu_smt_possible() && !(core->select_mask & ARCH_PERFMON_EVENTSEL_ANY))
+	/* With SMT these events count both threads, which needs the any bit. */
+	if (e->smt_text && cpu_smt_possible() && !(xpmu->select_mask & ARCH_PERFMON_EVENTSEL_ANY))
 		return 0;
-	return !(e->needs & ~core->select_mask) && x86_rule_counters(core, e->config) ? 0444 : 0;
+	if ((e->branches && !xpmu->branches) || (e->precise && !xpmu->max_precise) ||
+	    (e->metrics && !xpmu->metrics))
+		return 0;
+	return !(e->needs & ~xpmu->select_mask) && x86_rule_counters(xpmu, e->config) ? 0444 : 0;
 }
 
-static ssize_t named_show(struct device *dev, struct device_attribute *attr, char *page)
+static ssize_t x86_model_event_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	struct perf_pmu_events_ht_attr *e = container_of(attr, struct perf_pmu_events_ht_attr, attr);
+	struct perf_pmu_events_ht_attr *e =
+		container_of(attr, struct perf_pmu_events_ht_attr, attr);
 
 	return sysfs_emit(page, "%s\n", sched_smt_active() ? e->event_str_ht : e->event_str_noht);
 }
 
-static umode_t named_visible_0(struct kobject *kobj, struct attribute *attr, int i)
+static umode_t x86_model_event_visible_0(struct kobject *kobj, struct attribute *attr, int i)
 {
-	return core_of_kobj(kobj) == &x86_cores[0] ? named_mode(&x86_cores[0], i) : 0;
+	return x86_sysfs_kobj_pmu(kobj) == &x86_pmus[0] ? x86_model_event_mode(&x86_pmus[0], i) : 0;
 }
 
-static umode_t named_visible_1(struct kobject *kobj, struct attribute *attr, int i)
+static umode_t x86_model_event_visible_1(struct kobject *kobj, struct attribute *attr, int i)
 {
-	return core_of_kobj(kobj) == &x86_cores[1] ? named_mode(&x86_cores[1], i) : 0;
+	return x86_sysfs_kobj_pmu(kobj) == &x86_pmus[1] ? x86_model_event_mode(&x86_pmus[1], i) : 0;
 }
 
-static const struct attribute_group named_groups[ARRAY_SIZE(x86_cores)] = {
-	{ .name = "events", .attrs = named_attrs[0], .is_visible = named_visible_0 },
-	{ .name = "events", .attrs = named_attrs[1], .is_visible = named_visible_1 },
+static const struct attribute_group model_event_groups[ARRAY_SIZE(x86_pmus)] = {
+	{
+		.name		= "events",
+		.attrs		= model_event_attrs[0],
+		.is_visible	= x86_model_event_visible_0,
+	},
+	{
+		.name		= "events",
+		.attrs		= model_event_attrs[1],
+		.is_visible	= x86_model_event_visible_1,
+	},
 };
 
-static int add_named(struct x86_core *core)
+static int x86_sysfs_add_model_events(struct x86_pmu *xpmu)
 {
-	const struct x86_named_event *e = core->model->named;
-	struct attribute **list = named_attrs[core - x86_cores];
+	const struct x86_sysfs_event *e = xpmu->model->sysfs_events;
+	struct attribute **list = model_event_attrs[xpmu - x86_pmus];
 	struct perf_pmu_events_ht_attr *a;
 
 	for (; e && e->name; e++) {
-		if (WARN_ON_ONCE(list == &named_attrs[core - x86_cores][31]))
+		if (WARN_ON_ONCE(list == &model_event_attrs[xpmu - x86_pmus][31]))
 			break;
 		a = kzalloc(sizeof(*a), GFP_KERNEL);
 		if (!a)
@@ -280,7 +309,7 @@ static int add_named(struct x86_core *core)
 		sysfs_attr_init(&a->attr.attr);
 		a->attr.attr.name = e->name;
 		a->attr.attr.mode = 0444;
-		a->attr.show = named_show;
+		a->attr.show = x86_model_event_show;
 		a->event_str_noht = e->text;
 		a->event_str_ht = e->smt_text ?: e->text;
 		*list++ = &a->attr.attr;
@@ -292,28 +321,65 @@ static int add_named(struct x86_core *core)
 
 static ssize_t pmu_name_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	const struct x86_core *core = core_of(dev);
+	const struct x86_pmu *xpmu = x86_sysfs_pmu(dev);
 
-	return sysfs_emit(page, "%s\n", core->part ?: core->model->name);
+	return sysfs_emit(page, "%s\n", xpmu->part ?: xpmu->model->name);
 }
 static DEVICE_ATTR_RO(pmu_name);
 
-/* No precise samples. */
+/* The highest precise_ip. */
 static ssize_t max_precise_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "0\n");
+	return sysfs_emit(page, "%u\n", x86_sysfs_pmu(dev)->max_precise);
 }
 static DEVICE_ATTR_RO(max_precise);
+
+/* Number of entries in a branch record. */
+static ssize_t branches_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%u\n", x86_sysfs_pmu(dev)->branches->depth);
+}
+static DEVICE_ATTR_RO(branches);
+
+/* Number of events whose counts a branch record has, and bits of a count. */
+static ssize_t branch_counter_nr_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%u\n", hweight8(x86_sysfs_pmu(dev)->branches->counters));
+}
+static DEVICE_ATTR_RO(branch_counter_nr);
+
+static ssize_t branch_counter_width_show(struct device *dev, struct device_attribute *attr,
+					 char *page)
+{
+	return sysfs_emit(page, "%u\n", LBR_INFO_BR_CNTR_BITS);
+}
+static DEVICE_ATTR_RO(branch_counter_width);
 
 static struct attribute *caps_attrs[] = {
 	&dev_attr_pmu_name.attr,
 	&dev_attr_max_precise.attr,
+	&dev_attr_branches.attr,
+	&dev_attr_branch_counter_nr.attr,
+	&dev_attr_branch_counter_width.attr,
 	NULL,
 };
 
+static umode_t x86_caps_visible(struct kobject *kobj, struct attribute *attr, int i)
+{
+	const struct x86_branches *b = x86_sysfs_kobj_pmu(kobj)->branches;
+
+	if (attr == &dev_attr_branches.attr)
+		return b ? attr->mode : 0;
+	if (attr == &dev_attr_branch_counter_nr.attr ||
+	    attr == &dev_attr_branch_counter_width.attr)
+		return b && b->counters ? attr->mode : 0;
+	return attr->mode;
+}
+
 static const struct attribute_group caps_group = {
-	.name	= "caps",
-	.attrs	= caps_attrs,
+	.name		= "caps",
+	.attrs		= caps_attrs,
+	.is_visible	= x86_caps_visible,
 };
 
 static ssize_t rdpmc_show(struct device *dev, struct device_attribute *attr, char *page)
@@ -335,7 +401,7 @@ static DEVICE_ATTR_RW(rdpmc);
 
 static ssize_t cpus_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return cpumap_print_to_pagebuf(true, page, &core_of(dev)->cpus);
+	return cpumap_print_to_pagebuf(true, page, &x86_sysfs_pmu(dev)->cpus);
 }
 static DEVICE_ATTR_RO(cpus);
 
@@ -345,17 +411,17 @@ static struct attribute *top_attrs[] = {
 	NULL,
 };
 
-/* Which CPUs is only asked of a PMU that not all of them have. */
-static umode_t top_visible(struct kobject *kobj, struct attribute *attr, int i)
+/* Only PMUs that some CPUs do not have show their CPUs. */
+static umode_t x86_top_visible(struct kobject *kobj, struct attribute *attr, int i)
 {
-	if (attr == &dev_attr_cpus.attr && x86_nr_cores == 1)
+	if (attr == &dev_attr_cpus.attr && x86_nr_pmus == 1)
 		return 0;
 	return attr == &dev_attr_rdpmc.attr ? 0600 : attr->mode;
 }
 
 static const struct attribute_group top_group = {
 	.attrs		= top_attrs,
-	.is_visible	= top_visible,
+	.is_visible	= x86_top_visible,
 };
 
 const struct attribute_group *x86_attr_groups[] = {
@@ -367,8 +433,8 @@ const struct attribute_group *x86_attr_groups[] = {
 };
 
 const struct attribute_group *x86_attr_update[] = {
-	&named_groups[0],
-	&named_groups[1],
+	&model_event_groups[0],
+	&model_event_groups[1],
 #ifdef CONFIG_CPU_SUP_INTEL
 	&intel_smi_group,
 #endif
@@ -376,18 +442,19 @@ const struct attribute_group *x86_attr_update[] = {
 };
 
 /**
- * x86_sysfs_setup - prepare a PMU's files
- * @core: the PMU, before it is registered
+ * x86_sysfs_setup - set the attribute groups of a PMU
+ * @xpmu: PMU that is not registered yet
  *
- * Return: 0, -ENOMEM.
+ * Context: process, may sleep.
+ * Return: 0, -ENOMEM
  */
-int x86_sysfs_setup(struct x86_core *core)
+int x86_sysfs_setup(struct x86_pmu *xpmu)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(generic_events); i++)
 		generic_attrs[i] = &generic_events[i].attr.attr;
-	core->pmu.attr_groups = x86_attr_groups;
-	core->pmu.attr_update = x86_attr_update;
-	return add_named(core);
+	xpmu->pmu.attr_groups = x86_attr_groups;
+	xpmu->pmu.attr_update = x86_attr_update;
+	return x86_sysfs_add_model_events(xpmu);
 }

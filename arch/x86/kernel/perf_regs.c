@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The registers of a sample, by the numbers of uapi/asm/perf_regs.h.
+ * Registers of a sample, by the numbers of uapi/asm/perf_regs.h.
  *
- * Context: all of it may run in NMI. No locks.
+ * Context: any, NMI included. No locks.
  */
 #include <linux/compat.h>
 #include <linux/errno.h>
@@ -19,10 +19,11 @@
 #include <asm/ptrace.h>
 #include <asm/stacktrace.h>
 
-#define REG(_id, _field) [PERF_REG_X86_##_id] = 1 + offsetof(struct pt_regs, _field)
+#define REG(_id, _field)	\
+	[PERF_REG_X86_##_id] = 1 + offsetof(struct pt_regs, _field)
 
-/* Where a register stands in pt_regs, plus one; 0 where pt_regs does not have it. */
-static const u8 reg_place[PERF_REG_X86_64_MAX] = {
+/* Offset of a register in struct pt_regs plus one; 0 if it is not there. */
+static const u8 perf_regs_offset[PERF_REG_X86_64_MAX] = {
 	REG(AX, ax), REG(BX, bx), REG(CX, cx), REG(DX, dx), REG(SI, si), REG(DI, di),
 	REG(BP, bp), REG(SP, sp), REG(IP, ip), REG(FLAGS, flags), REG(CS, cs), REG(SS, ss),
 #ifdef CONFIG_X86_32
@@ -33,24 +34,25 @@ static const u8 reg_place[PERF_REG_X86_64_MAX] = {
 #endif
 };
 
-/* The bits that may be asked for. */
-static u64 known_regs(void)
+/* The registers that a sample can have. */
+static u64 perf_regs_known_mask(void)
 {
 	u64 mask = PERF_REG_EXTENDED_MASK;
 	int i;
 
 	for (i = 0; i < PERF_REG_X86_64_MAX; i++)
-		if (reg_place[i])
+		if (perf_regs_offset[i])
 			mask |= BIT_ULL(i);
 	return mask;
 }
 
 /**
- * perf_reg_value - one register of a sample
- * @regs: the registers; part of a struct x86_perf_regs if they come from the PMU driver
+ * perf_reg_value - the value of a register of a sample
+ * @regs: registers; part of a struct x86_perf_regs if @idx is an XMM register
  * @idx: PERF_REG_X86_*
  *
- * Return: its value, 0 if it is not known.
+ * Context: any, NMI included.
+ * Return: its value; 0 if there is none
  */
 u64 perf_reg_value(struct pt_regs *regs, int idx)
 {
@@ -60,22 +62,29 @@ u64 perf_reg_value(struct pt_regs *regs, int idx)
 		return wide->xmm_regs ? wide->xmm_regs[idx - PERF_REG_X86_XMM0] : 0;
 	}
 
-	if (WARN_ON_ONCE(idx >= ARRAY_SIZE(reg_place) || !reg_place[idx]))
+	if (WARN_ON_ONCE(idx >= ARRAY_SIZE(perf_regs_offset) || !perf_regs_offset[idx]))
 		return 0;
-	return *(unsigned long *)((void *)regs + reg_place[idx] - 1);
+	return *(unsigned long *)((void *)regs + perf_regs_offset[idx] - 1);
 }
 
 /**
- * perf_reg_validate - may these registers be asked for?
- * @mask: bit n is PERF_REG_X86_n
+ * perf_reg_validate - check the registers that an event samples
+ * @mask: set of registers, bit n is PERF_REG_X86_n
  *
- * Return: 0 or -EINVAL.
+ * Return: 0; -EINVAL if @mask is empty or has registers that do not exist
  */
 int perf_reg_validate(u64 mask)
 {
-	return mask && !(mask & ~known_regs()) ? 0 : -EINVAL;
+	return mask && !(mask & ~perf_regs_known_mask()) ? 0 : -EINVAL;
 }
 
+/**
+ * perf_reg_abi - the ABI of a task's registers
+ * @task: task in user mode
+ *
+ * Context: any, NMI included.
+ * Return: PERF_SAMPLE_REGS_ABI_*
+ */
 u64 perf_reg_abi(struct task_struct *task)
 {
 	if (IS_ENABLED(CONFIG_X86_32) || !user_64bit_mode(task_pt_regs(task)))
@@ -84,11 +93,11 @@ u64 perf_reg_abi(struct task_struct *task)
 }
 
 /*
- * An interrupt may hit the entry code before it has saved all of the user's registers. Then the
- * stack pointer stands inside the place where they belong or on the small stack that entries
- * begin on, or is still the user's. What the place holds then is an earlier entry's.
+ * An NMI can interrupt the entry code before that has saved all user registers. Then task_pt_regs()
+ * has values of an earlier entry. The stack pointer shows it: it points into task_pt_regs(), to
+ * the entry stack, or it is still the user's.
  */
-static bool user_regs_saved(struct pt_regs *user, struct pt_regs *regs)
+static bool perf_regs_user_saved(struct pt_regs *user, struct pt_regs *regs)
 {
 	struct stack_info info;
 
@@ -98,19 +107,25 @@ static bool user_regs_saved(struct pt_regs *user, struct pt_regs *regs)
 		return false;
 	if (in_entry_stack((unsigned long *)regs->sp, &info))
 		return false;
+#ifdef CONFIG_X86_64
 	return !ip_within_syscall_gap(regs);
+#else
+	return true;
+#endif
 }
 
 /**
  * perf_get_regs_user - the registers with which the current task left user mode
- * @regs_user: result; ABI_NONE when they are not to be had
+ * @regs_user: set to the registers; PERF_SAMPLE_REGS_ABI_NONE if they have not been saved yet
  * @regs: registers of the interrupt that is being handled
+ *
+ * Context: any, NMI included.
  */
 void perf_get_regs_user(struct perf_regs *regs_user, struct pt_regs *regs)
 {
 	struct pt_regs *user = task_pt_regs(current);
 
-	if (in_nmi() && !user_regs_saved(user, regs)) {
+	if (in_nmi() && !perf_regs_user_saved(user, regs)) {
 		regs_user->abi = PERF_SAMPLE_REGS_ABI_NONE;
 		regs_user->regs = NULL;
 		return;

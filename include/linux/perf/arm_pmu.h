@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * CPU PMUs of the Arm architectures: the framework that their drivers build on.
+ * Framework for the drivers of CPU PMUs of the Arm architectures.
  *
- * The framework finds the devices (device tree, ACPI), requests their interrupts, follows CPUs
- * through hotplug and power-down, and turns struct pmu's callbacks into the smaller ones of struct
- * arm_pmu. A driver that would rather serve the core directly replaces the members of arm_pmu::pmu
- * that it wants to; PMUv3 does, for the sake of the context switch.
+ * The framework finds the devices (device tree, ACPI), requests their interrupts, handles CPU
+ * hotplug and power-down, and implements struct pmu's add/del callbacks by the register-level
+ * callbacks of struct arm_pmu. A driver may replace members of arm_pmu::pmu by its own: PMUv3
+ * implements sched_assign, sched_load and sched_save, which make a context switch cheaper.
  */
 #ifndef __ARM_PMU_H__
 #define __ARM_PMU_H__
@@ -18,30 +18,30 @@
 
 #ifdef CONFIG_ARM_PMU
 
-/* Counters of the largest PMU: 31 event counters, cycles and, on arm64 only, instructions. */
+/* Most counters a PMU has: 31 event counters, the cycle counter, on arm64 PMICNTR_EL0 too. */
 #ifdef CONFIG_ARM64
 # define ARMPMU_MAX_HWEVENTS	33
 #else
 # define ARMPMU_MAX_HWEVENTS	32
 #endif
 
-/* hw_perf_event::flags. Width of the counter; without any of them it is 32 bits. */
+/* hw_perf_event::flags: width of the event's counter; 32 bits if none of these is set. */
 #define ARMPMU_EVT_64BIT	0x00001
 #define ARMPMU_EVT_47BIT	0x00002
 #define ARMPMU_EVT_63BIT	0x00004
-/* It overflowed while it was being stopped, and nobody has been told yet. */
+/* The period ended while the event was being stopped; the overflow has not been handled yet. */
 #define ARMPMU_EVT_OVERDUE	0x00008
-/* The bits that a driver may use for itself. */
+/* Bits of hw_perf_event::flags that belong to the driver. */
 #define ARMPMU_EVT_DRIVER	0x0ffff000
 
-/* Event maps: what no hardware event stands for. */
+/* Entry of an event map that no hardware event corresponds to. */
 #define HW_OP_UNSUPPORTED	0xFFFF
 #define CACHE_OP_UNSUPPORTED	0xFFFF
 
-/* Index into a cache map: C(L1D), C(OP_READ), C(RESULT_MISS). */
+/* Indices of a cache map, for example C(L1D), C(OP_READ), C(RESULT_MISS). */
 #define C(_x)			PERF_COUNT_HW_CACHE_##_x
 
-/* First line of an event map; the lines after it override it. */
+/* First initializer of an event map; later initializers override it. */
 #define PERF_MAP_ALL_UNSUPPORTED						\
 	[0 ... PERF_COUNT_HW_MAX - 1] = HW_OP_UNSUPPORTED
 
@@ -50,19 +50,21 @@
 		CACHE_OP_UNSUPPORTED
 
 /**
- * struct pmu_hw_events - which events have which counters of a CPU
- * @events: event on each counter; NULL for none
- * @used_mask: counters given away. Usually the same as the non-NULL ones of @events, but how its
- *	bits are used is up to arm_pmu::get_event_idx.
- * @asleep: counters whose events the framework has stopped for the time of a power-down
+ * struct pmu_hw_events - events on the counters of one CPU
+ * @events: event on each counter, by counter index; NULL if there is none
+ * @used_mask: allocated counters. arm_pmu::get_event_idx and clear_event_idx define what a bit
+ *	means; usually a bit is set where @events is not NULL.
+ * @suspended: counters of the events that the framework stopped for a power-down
+ *
+ * Accessed by its own CPU with interrupts off, and by the overflow handler, which may be an NMI.
  */
 struct pmu_hw_events {
 	struct perf_event	*events[ARMPMU_MAX_HWEVENTS];
 	DECLARE_BITMAP(used_mask, ARMPMU_MAX_HWEVENTS);
-	DECLARE_BITMAP(asleep, ARMPMU_MAX_HWEVENTS);
+	DECLARE_BITMAP(suspended, ARMPMU_MAX_HWEVENTS);
 };
 
-/* arm_pmu::attr_groups: which group stands where. The framework fills in COMMON. */
+/* Indices of arm_pmu::attr_groups. The framework fills in COMMON. */
 enum armpmu_attr_groups {
 	ARMPMU_ATTR_GROUP_COMMON,
 	ARMPMU_ATTR_GROUP_EVENTS,
@@ -75,43 +77,46 @@ enum armpmu_attr_groups {
 #define ARMV8_PMUV3_EXT_COMMON_EVENT_BASE	0x4000
 
 /**
- * struct arm_pmu - a kind of CPU PMU, on all the CPUs that have it
+ * struct arm_pmu - the PMU of all CPUs of one type
  *
  * Callbacks that take an event or a pmu_hw_events run on the CPU concerned with interrupts off.
- * Those marked (add) are used by the framework's own pmu::add and friends only.
+ * Callbacks marked (add/del) are called by the framework's own pmu::add, del, start, stop, read,
+ * pmu_enable and pmu_disable only.
  *
- * @pmu: what perf's core sees
- * @supported_cpus: CPUs that have this PMU; grows as they come up, on ACPI systems
+ * @pmu: the PMU as the perf core sees it
+ * @supported_cpus: CPUs with this PMU. On ACPI systems a CPU is added when it is first online.
  * @name: name in sysfs
- * @pmuver: version field of the ID register, on PMUv3
- * @handle_irq: the overflow interrupt; may be an NMI
- * @enable: (add) let the counter of an event run
- * @disable: (add) stop it
- * @get_event_idx: (add) claim a counter for an event: its index or -EAGAIN; no hardware access
- * @clear_event_idx: (add) give it back
- * @set_event_filter: translate exclude_* of the attr to hw_perf_event::config_base; 0 or -errno.
- *	NULL: the PMU cannot filter.
- * @read_counter: (add) value of an event's counter
- * @write_counter: (add) and set it
- * @start: (add) let the PMU as a whole run
- * @stop: (add) halt it
- * @reset: put the PMU of this CPU into a known state with nothing running; argument is the arm_pmu
- * @map_event: number of the hardware event for an event's attr; -ENOENT, -EINVAL
- * @power_down: this CPU will lose its registers: bring events up to date and stop them. NULL: the
- *	framework stops the events in @hw_events one by one.
- * @power_up: its registers have been reset: put the events back
- * @cntr_mask: counters there are
- * @secure_access: registers of the secure side can be reached (32-bit)
- * @threaded: its cores run several threads, on PMUv3
- * @pmceid_bitmap: common events 0x0-0x3f that the hardware counts
- * @pmceid_ext_bitmap: common events 0x4000-0x403f that it counts
- * @plat_device: device it was probed from; NULL on ACPI systems
- * @hw_events: per CPU, what is on its counters; for drivers that use the framework's pmu::add
- * @node: in the list of the hotplug state
- * @cpu_pm_nb: told about power-down
- * @attr_groups: sysfs, see enum armpmu_attr_groups; NULL-terminated
- * @reg_pmmir: PMMIR_EL1, on PMUv3
- * @acpi_cpuid: MIDR_EL1 of its CPUs, on ACPI systems
+ * @pmuver: PMUv3: ID_AA64DFR0_EL1.PMUVer
+ * @handle_irq: handle the overflow interrupt; interrupt or NMI context
+ * @enable: (add/del) start the counter of an event
+ * @disable: (add/del) stop the counter of an event
+ * @get_event_idx: (add/del) allocate a counter for an event in @used_mask; index of the counter or
+ *	-EAGAIN. Must not access the hardware.
+ * @clear_event_idx: (add/del) free the counter of an event
+ * @set_event_filter: translate the attr's exclude_* bits to hw_perf_event::config_base; 0 or
+ *	-errno. NULL if the PMU has no filters.
+ * @read_counter: (add/del) value of an event's counter
+ * @write_counter: (add/del) set the value of an event's counter
+ * @start: (add/del) start the PMU as a whole
+ * @stop: (add/del) stop the PMU as a whole
+ * @reset: reset the PMU of this CPU, so that no counter runs; the argument is the struct arm_pmu.
+ *	Interrupts are off.
+ * @map_event: number of the hardware event that an event's attr selects; -ENOENT or -EINVAL
+ * @power_down: update and stop the events of this CPU, which is about to lose its registers.
+ *	Default: the framework stops each event in @hw_events.
+ * @power_up: start the events of this CPU again, after @reset or after a power-down that failed
+ * @cntr_mask: implemented counters, by counter index
+ * @secure_access: 32-bit: the registers of the secure side are accessible
+ * @threaded: PMUv3: a core of this type runs more than one hardware thread
+ * @pmceid_bitmap: PMUv3: implemented common events 0x0-0x3f
+ * @pmceid_ext_bitmap: PMUv3: implemented common events 0x4000-0x403f
+ * @plat_device: device that was probed; NULL on ACPI systems
+ * @hw_events: per-CPU state of the framework's pmu::add and del
+ * @node: entry in the list of CPU hotplug state CPUHP_AP_PERF_ARM_STARTING
+ * @cpu_pm_nb: CPU power management notifier
+ * @attr_groups: sysfs attributes, by enum armpmu_attr_groups; NULL-terminated
+ * @reg_pmmir: PMUv3: PMMIR_EL1
+ * @acpi_cpuid: ACPI: MIDR_EL1 of the CPUs of this type
  */
 struct arm_pmu {
 	struct pmu			pmu;
@@ -154,10 +159,10 @@ struct arm_pmu {
 typedef int (*armpmu_init_fn)(struct arm_pmu *pmu);
 
 /**
- * struct pmu_probe_info - how to tell a PMU by the CPU's identification
- * @cpuid: wanted value of MIDR under @mask
- * @mask: bits that matter; 0 ends a table
- * @init: fills in struct arm_pmu; runs on such a CPU
+ * struct pmu_probe_info - a PMU that is identified by the CPU's MIDR
+ * @cpuid: value that MIDR & @mask must have
+ * @mask: bits of MIDR to compare; 0 in the last entry of a table
+ * @init: initializes struct arm_pmu; called on a matching CPU with preemption disabled
  */
 struct pmu_probe_info {
 	unsigned int		cpuid;
@@ -167,7 +172,7 @@ struct pmu_probe_info {
 
 #define PMU_PROBE(_id, _bits, _init)	{ .cpuid = (_id), .mask = (_bits), .init = (_init) }
 
-/* By part number, and, for XScale, by implementer and architecture version. */
+/* A match by part number; for XScale by implementer and architecture version. */
 #define ARM_PMU_PROBE(_id, _init)	PMU_PROBE(_id, ARM_CPU_PART_MASK, _init)
 #define ARM_PMU_XSCALE_MASK	((0xff << 24) | ARM_CPU_XSCALE_ARCH_MASK)
 #define XSCALE_PMU_PROBE(_version, _init)					\
@@ -192,7 +197,7 @@ static inline int arm_pmu_acpi_probe(armpmu_init_fn init_fn)	{ return 0; }
 #ifdef CONFIG_KVM
 void kvm_host_pmu_init(struct arm_pmu *pmu);
 #else
-# define kvm_host_pmu_init(pmu)		do { } while (0)
+static inline void kvm_host_pmu_init(struct arm_pmu *pmu)	{ }
 #endif
 
 bool arm_pmu_irq_is_nmi(void);
@@ -206,19 +211,20 @@ void armpmu_free_irq(int irq, int cpu);
 #define ARMV8_PMU_PDEV_NAME	"armv8-pmu"
 #endif /* CONFIG_ARM_PMU */
 
-/* Platform devices that the ACPI side creates for the profiling extension and the trace buffer. */
+/* Platform devices for SPE and TRBE, which arm_pmu_acpi.c creates. */
 #define ARMV8_SPE_PDEV_NAME	"arm,spe-v1"
 #define ARMV8_TRBE_PDEV_NAME	"arm,trbe"
 
 /*
- * Fields of perf_event_attr::config*. A driver says where one lies by three macros,
- *	ATTR_CFG_FLD_<name>_CFG (config, config1, ...), ATTR_CFG_FLD_<name>_LO and _HI (its bits),
- * and gets its sysfs format file and its value by name.
+ * Fields of perf_event_attr::config*. A driver defines a field by three macros:
+ *	ATTR_CFG_FLD_<name>_CFG		the member: config, config1, ...
+ *	ATTR_CFG_FLD_<name>_LO, _HI	its lowest and highest bit
+ * GEN_PMU_FORMAT_ATTR(name) makes the sysfs format file, ATTR_CFG_GET_FLD(attr, name) is the value.
  */
 #define __GEN_PMU_FORMAT_ATTR(cfg, lo, hi)					\
 	(lo) == (hi) ? #cfg ":" #lo "\n" : #cfg ":" #lo "-" #hi
 
-/* The step between expands the three macros. */
+/* Expands the three macros before they become strings. */
 #define _GEN_PMU_FORMAT_ATTR(cfg, lo, hi)	__GEN_PMU_FORMAT_ATTR(cfg, lo, hi)
 
 #define GEN_PMU_FORMAT_ATTR(name)						\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The Arm Performance Monitors Extension, version 3: numbers that the driver, KVM and the register
- * accessors of asm/arm_pmuv3.h share.
+ * Constants of the Arm Performance Monitors Extension, version 3, for the driver, KVM and the
+ * register accessors of asm/arm_pmuv3.h.
  *
  * Source: Arm Architecture Reference Manual for A-profile, DDI 0487, chapters "The Performance
  * Monitors Extension" (D13) and "PMU events" (D14), and the register descriptions in D23/D24.
@@ -12,14 +12,12 @@
 #include <linux/bits.h>
 #include <linux/bug.h>
 
-/* Counter indices: event counters from 0, then those that can count only one event each. */
+/* Counter indices: event counters from 0, then the counters of one fixed event each. */
 #define ARMV8_PMU_MAX_GENERAL_COUNTERS	31
 #define ARMV8_PMU_CYCLE_IDX		31
-#define ARMV8_PMU_INSTR_IDX		32	/* FEAT_PMUv3_ICNTR; not a case of PMEVN_SWITCH() */
+#define ARMV8_PMU_INSTR_IDX		32	/* FEAT_PMUv3_ICNTR */
 
-/*
- * Common events. PMCEID0_EL0 (0x00-0x1f) and PMCEID1_EL0 (0x20-0x3f) say which of them a part has.
- */
+/* Common events. PMCEID0_EL0 (0x00-0x1f) and PMCEID1_EL0 (0x20-0x3f) list the implemented ones. */
 #define ARMV8_PMUV3_PERFCTR_SW_INCR			0x0000
 #define ARMV8_PMUV3_PERFCTR_L1I_CACHE_REFILL		0x0001
 #define ARMV8_PMUV3_PERFCTR_L1I_TLB_REFILL		0x0002
@@ -86,9 +84,9 @@
 #define ARMV8_PMUV3_PERFCTR_STALL_SLOT			0x003F
 
 /*
- * Extended common events: the upper halves of PMCEID0_EL0 (0x4000-0x401f) and PMCEID1_EL0
- * (0x4020-0x403f), of the statistical profiling, activity monitors, trace buffer and memory tagging
- * extensions among others.
+ * Extended common events, among others of the statistical profiling, activity monitors, trace
+ * buffer and memory tagging extensions. The upper halves of PMCEID0_EL0 (0x4000-0x401f) and
+ * PMCEID1_EL0 (0x4020-0x403f) list the implemented ones.
  */
 #define ARMV8_SPE_PERFCTR_SAMPLE_POP			0x4000
 #define ARMV8_SPE_PERFCTR_SAMPLE_FEED			0x4001
@@ -195,33 +193,33 @@
 #define ARMV8_IMPDEF_PERFCTR_L3D_CACHE_INVAL		0x00A8
 
 /* PMCR_EL0 */
-#define ARMV8_PMU_PMCR_E	BIT(0)		/* counters run if enabled */
-#define ARMV8_PMU_PMCR_P	BIT(1)		/* write 1: event counters to 0 */
-#define ARMV8_PMU_PMCR_C	BIT(2)		/* write 1: cycle counter to 0 */
+#define ARMV8_PMU_PMCR_E	BIT(0)		/* enabled counters count */
+#define ARMV8_PMU_PMCR_P	BIT(1)		/* write 1: reset event counters */
+#define ARMV8_PMU_PMCR_C	BIT(2)		/* write 1: reset cycle counter */
 #define ARMV8_PMU_PMCR_D	BIT(3)		/* cycle counter counts every 64th cycle */
 #define ARMV8_PMU_PMCR_X	BIT(4)		/* export events to the trace unit */
 #define ARMV8_PMU_PMCR_DP	BIT(5)		/* no cycles where event counting is prohibited */
 #define ARMV8_PMU_PMCR_LC	BIT(6)		/* cycle counter overflows at 64 bits */
-#define ARMV8_PMU_PMCR_LP	BIT(7)		/* so do event counters (FEAT_PMUv3p5) */
+#define ARMV8_PMU_PMCR_LP	BIT(7)		/* FEAT_PMUv3p5: event counters, too */
 #define ARMV8_PMU_PMCR_N	GENMASK(15, 11)	/* number of event counters; read-only */
 #define ARMV8_PMU_PMCR_MASK						\
 	(ARMV8_PMU_PMCR_E | ARMV8_PMU_PMCR_P | ARMV8_PMU_PMCR_C |	\
 	 ARMV8_PMU_PMCR_D | ARMV8_PMU_PMCR_X | ARMV8_PMU_PMCR_DP |	\
-	 ARMV8_PMU_PMCR_LC | ARMV8_PMU_PMCR_LP)	/* what can be written */
+	 ARMV8_PMU_PMCR_LC | ARMV8_PMU_PMCR_LP)	/* writable bits */
 
-/* PMOVSCLR_EL0: overflow flags; the same bits as in the enable registers. */
+/* PMOVSCLR_EL0: overflow flags; bit numbers as in the enable registers */
 #define ARMV8_PMU_OVSR_P		GENMASK(30, 0)
 #define ARMV8_PMU_OVSR_C		BIT(31)
 #define ARMV8_PMU_OVSR_F		BIT_ULL(32)	/* 64-bit registers only */
 #define ARMV8_PMU_OVERFLOWED_MASK						\
 	(ARMV8_PMU_OVSR_F | ARMV8_PMU_OVSR_C | ARMV8_PMU_OVSR_P)
 
-/* PMEVTYPER<n>_EL0: event and, with FEAT_PMUv3_TH, threshold ... */
+/* PMEVTYPER<n>_EL0: event and, with FEAT_PMUv3_TH, threshold */
 #define ARMV8_PMU_EVTYPE_EVENT	GENMASK(15, 0)
 #define ARMV8_PMU_EVTYPE_TH	GENMASK_ULL(43, 32)
 #define ARMV8_PMU_EVTYPE_TC	GENMASK_ULL(63, 61)
 
-/* ... and filters, which PMCCFILTR_EL0 and PMICFILTR_EL0 have at the same place. */
+/* Filters: the same bits of PMEVTYPER<n>_EL0, PMCCFILTR_EL0 and PMICFILTR_EL0 */
 #define ARMV8_PMU_EXCLUDE_EL1		BIT(31)
 #define ARMV8_PMU_EXCLUDE_EL0		BIT(30)
 #define ARMV8_PMU_EXCLUDE_NS_EL1	BIT(29)
@@ -229,8 +227,8 @@
 #define ARMV8_PMU_INCLUDE_EL2		BIT(27)
 #define ARMV8_PMU_EXCLUDE_EL3		BIT(26)
 
-/* PMUSERENR_EL0: what EL0 may do */
-#define ARMV8_PMU_USERENR_EN	BIT(0)		/* everything */
+/* PMUSERENR_EL0: accesses that are allowed at EL0 */
+#define ARMV8_PMU_USERENR_EN	BIT(0)		/* all accesses */
 #define ARMV8_PMU_USERENR_SW	BIT(1)		/* write PMSWINC_EL0 */
 #define ARMV8_PMU_USERENR_CR	BIT(2)		/* read the cycle counter */
 #define ARMV8_PMU_USERENR_ER	BIT(3)		/* read event counters */
@@ -238,15 +236,15 @@
 	(ARMV8_PMU_USERENR_EN | ARMV8_PMU_USERENR_SW |			\
 	 ARMV8_PMU_USERENR_CR | ARMV8_PMU_USERENR_ER)
 
-/* PMMIR_EL1: about this implementation */
+/* PMMIR_EL1: parameters of the implementation */
 #define ARMV8_PMU_SLOTS		GENMASK(7, 0)	/* largest increment of STALL_SLOT */
 #define ARMV8_PMU_BUS_SLOTS	GENMASK(15, 8)	/* largest increment of BUS_ACCESS */
-#define ARMV8_PMU_BUS_WIDTH	GENMASK(19, 16)	/* log2 of bytes per bus access, plus 1 */
+#define ARMV8_PMU_BUS_WIDTH	GENMASK(19, 16)	/* log2 of bytes per bus access, plus 1; 3 to 12 */
 #define ARMV8_PMU_THWIDTH	GENMASK(23, 20)	/* bits of a threshold; 0: no thresholds */
 
 /*
- * PMEVN_SWITCH(n, op) does op(0), ..., op(30): event counter n, by a number that the name of its
- * register can be made of. Others than these are a bug of the caller's.
+ * PMEVN_SWITCH(n, op) expands op() with n as a literal from 0 to 30, so that op() can build the
+ * name of a register of event counter n. Any other n is a bug in the caller and warns.
  */
 #define PMEVN_CASE(n, op)	case n: op(n); break
 #define PMEVN_FOUR(a, b, c, d, op)						\

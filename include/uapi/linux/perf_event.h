@@ -24,7 +24,7 @@
  */
 
 /**
- * enum perf_type_id - perf_event_attr.type: who interprets perf_event_attr.config
+ * enum perf_type_id - perf_event_attr.type: how perf_event_attr.config is interpreted
  * @PERF_TYPE_HARDWARE:   &enum perf_hw_id; bits 32..63 may name the PMU (see PERF_PMU_TYPE_SHIFT)
  * @PERF_TYPE_SOFTWARE:   &enum perf_sw_ids
  * @PERF_TYPE_TRACEPOINT: the number in the tracepoint's id file in tracefs
@@ -47,7 +47,7 @@ enum perf_type_id {
 
 /*
  * PERF_TYPE_HARDWARE and PERF_TYPE_HW_CACHE on a machine with several kinds of core: the number
- * of the PMU goes into the upper half of config, the generic event into the lower. With an upper
+ * of the PMU is in the upper half of config, the generic event into the lower. With an upper
  * half of zero the kernel picks the PMU.
  */
 #define PERF_PMU_TYPE_SHIFT			32
@@ -90,7 +90,7 @@ enum perf_hw_id {
  * @PERF_COUNT_HW_CACHE_DTLB: translations of data addresses
  * @PERF_COUNT_HW_CACHE_ITLB: translations of instruction addresses
  * @PERF_COUNT_HW_CACHE_BPU:  the branch predictor's tables
- * @PERF_COUNT_HW_CACHE_NODE: memory of a NUMA node; a miss went to another node
+ * @PERF_COUNT_HW_CACHE_NODE: memory of a NUMA node; a miss is an access to another node
  * @PERF_COUNT_HW_CACHE_MAX:  number of the above
  */
 enum perf_hw_cache_id {
@@ -367,7 +367,7 @@ enum perf_event_read_format {
 
 /**
  * struct perf_event_attr - what to count, when to sample, what to record
- * @type: who understands @config: &enum perf_type_id, or a PMU's number from sysfs
+ * @type: interpretation of @config: &enum perf_type_id, or the number of a PMU in sysfs
  * @size: sizeof(struct perf_event_attr) as the caller was compiled; 0 means
  *	PERF_ATTR_SIZE_VER0. Fields beyond are taken as zero. A caller newer than the kernel gets
  *	E2BIG if it set a field unknown here, and finds the kernel's size in this field.
@@ -405,8 +405,8 @@ enum perf_event_read_format {
  * @context_switch: record context switches
  * @write_backward: fill the buffer from its end to its beginning
  * @namespaces: record a task's namespaces
- * @ksymbol: record kernel symbols that come and go
- * @bpf_event: record BPF programs that come and go
+ * @ksymbol: record kernel symbols that are added and removed
+ * @bpf_event: record BPF programs that are loaded and unloaded
  * @aux_output: write samples to the group leader's AUX area
  * @cgroup: record new cgroups
  * @text_poke: record changes of kernel code
@@ -543,7 +543,7 @@ struct perf_event_attr {
 
 /* The last argument of perf_event_open(2). */
 #define PERF_FLAG_FD_NO_GROUP	(1UL << 0)	/* group_fd is for FD_OUTPUT, not for grouping */
-#define PERF_FLAG_FD_OUTPUT	(1UL << 1)	/* records go to the buffer of group_fd */
+#define PERF_FLAG_FD_OUTPUT	(1UL << 1)	/* write records to group_fd's buffer */
 #define PERF_FLAG_PID_CGROUP	(1UL << 2)	/* pid is an open directory of a cgroup */
 #define PERF_FLAG_FD_CLOEXEC	(1UL << 3)	/* exec closes the new file */
 
@@ -575,7 +575,7 @@ struct perf_event_query_bpf {
 #define PERF_EVENT_IOC_RESET		_IO('$', 3)
 /* A new sample_period, or sample_freq. */
 #define PERF_EVENT_IOC_PERIOD		_IOW('$', 4, __u64)
-/* Records go to the buffer of the event whose file descriptor this is; -1: to the own again. */
+/* Write records to the buffer of the event of this file descriptor; -1: to none. */
 #define PERF_EVENT_IOC_SET_OUTPUT	_IO('$', 5)
 /* A tracepoint's filter expression, or address ranges to trace. */
 #define PERF_EVENT_IOC_SET_FILTER	_IOW('$', 6, char *)
@@ -613,8 +613,8 @@ enum perf_event_ioc_flags {
  *	may use
  * @offset: count up to now without the register; add the register's value, sign extended from
  *	@pmc_width bits, if @index is not 0
- * @time_enabled: nanoseconds, as of when the event last came on or went off the PMU
- * @time_running: nanoseconds, as of when the event last came on or went off the PMU
+ * @time_enabled: nanoseconds, as of when the event was last added to or removed from the PMU
+ * @time_running: nanoseconds, as of when the event was last added to or removed from the PMU
  * @capabilities: all cap_* bits
  * @cap_bit0: always 0; kernels before Linux 3.12 gave it two meanings
  * @cap_bit0_is_deprecated: always 1, says that the bits have the meaning described here
@@ -705,7 +705,7 @@ struct perf_event_mmap_page {
 /**
  * struct perf_event_header - start of every record
  * @type: &enum perf_event_type
- * @misc: PERF_RECORD_MISC_*: the CPU's mode, and bits whose meaning depends on @type
+ * @misc: PERF_RECORD_MISC_*: the CPU's mode, and bits with a meaning that depends on @type
  * @size: bytes of the record with this header, a multiple of 8
  */
 struct perf_event_header {
@@ -800,7 +800,7 @@ enum perf_event_type {
 	PERF_RECORD_EXIT			= 4,
 
 	/*
-	 * The event overflowed too often and stops until the next tick, or goes on again.
+	 * The event overflowed too often and is stopped until the next tick, or is resumed.
 	 *	u64 time, id, stream_id
 	 */
 	PERF_RECORD_THROTTLE			= 5,
@@ -813,7 +813,7 @@ enum perf_event_type {
 	PERF_RECORD_FORK			= 7,
 
 	/*
-	 * Counts of an inherited event whose task ended, for inherit_stat.
+	 * Counts of an inherited event at the end of its task, for inherit_stat.
 	 *	u32 pid, tid; values as read_format says
 	 */
 	PERF_RECORD_READ			= 8,
@@ -873,13 +873,13 @@ enum perf_event_type {
 	PERF_RECORD_ITRACE_START		= 12,
 
 	/*
-	 * Samples that the hardware took and that could not be told apart.
+	 * Samples that the hardware took and that could not be assigned to an event.
 	 *	u64 number
 	 */
 	PERF_RECORD_LOST_SAMPLES		= 13,
 
 	/*
-	 * The thread came on the CPU or left it (PERF_RECORD_MISC_SWITCH_OUT), for
+	 * The thread was switched in, or out (PERF_RECORD_MISC_SWITCH_OUT), for
 	 * context_switch of an event that belongs to a task.
 	 *	nothing
 	 */
@@ -898,14 +898,14 @@ enum perf_event_type {
 	PERF_RECORD_NAMESPACES			= 16,
 
 	/*
-	 * A kernel symbol came or went, for ksymbol.
+	 * A kernel symbol was added or removed, for ksymbol.
 	 *	u64 addr; u32 len; u16 enum perf_record_ksymbol_type;
 	 *	u16 PERF_RECORD_KSYMBOL_FLAGS_*; char name[]
 	 */
 	PERF_RECORD_KSYMBOL			= 17,
 
 	/*
-	 * A BPF program came or went, for bpf_event.
+	 * A BPF program was loaded or unloaded, for bpf_event.
 	 *	u16 enum perf_bpf_event_type; u16 0; u32 id; u8 tag[8]
 	 */
 	PERF_RECORD_BPF_EVENT			= 18,
@@ -946,14 +946,14 @@ enum perf_record_ksymbol_type {
 	PERF_RECORD_KSYMBOL_TYPE_MAX,
 };
 
-/* The symbol in PERF_RECORD_KSYMBOL went away. */
+/* The symbol in PERF_RECORD_KSYMBOL was removed. */
 #define PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER	(1 << 0)
 
 /**
  * enum perf_bpf_event_type - what happened in PERF_RECORD_BPF_EVENT
  * @PERF_BPF_EVENT_UNKNOWN:     not said
- * @PERF_BPF_EVENT_PROG_LOAD:   the program came
- * @PERF_BPF_EVENT_PROG_UNLOAD: the program went
+ * @PERF_BPF_EVENT_PROG_LOAD:   the program was loaded
+ * @PERF_BPF_EVENT_PROG_UNLOAD: the program was unloaded
  * @PERF_BPF_EVENT_MAX:         number of the above
  */
 enum perf_bpf_event_type {
@@ -1008,7 +1008,7 @@ enum perf_callchain_context {
 };
 
 /**
- * enum perf_sample_regs_abi - width of the program whose registers follow
+ * enum perf_sample_regs_abi - word size of the program that the registers belong to
  * @PERF_SAMPLE_REGS_ABI_NONE: there are none, none follow
  * @PERF_SAMPLE_REGS_ABI_32:   32 bits
  * @PERF_SAMPLE_REGS_ABI_64:   64 bits
@@ -1190,7 +1190,7 @@ union perf_mem_data_src {
 
 /* More on what other caches answered. */
 #define PERF_MEM_SNOOPX_FWD		0x01	/* passed it on unmodified */
-#define PERF_MEM_SNOOPX_PEER		0x02	/* it came from a neighbour at the same level */
+#define PERF_MEM_SNOOPX_PEER		0x02	/* data from a peer at the same level */
 #define PERF_MEM_SNOOPX_SHIFT		38
 
 /* What a load had to wait for. */
@@ -1259,7 +1259,7 @@ enum {
 #define PERF_BR_ARM64_DEBUG_INST		PERF_BR_NEW_ARCH_4
 #define PERF_BR_ARM64_DEBUG_DATA		PERF_BR_NEW_ARCH_5
 
-/* perf_branch_entry.priv: level that the branch came from */
+/* perf_branch_entry.priv: privilege level of the branch's source */
 enum {
 	PERF_BR_PRIV_UNKNOWN			= 0,
 	PERF_BR_PRIV_USER			= 1,
@@ -1270,7 +1270,7 @@ enum {
 /**
  * struct perf_branch_entry - one branch in PERF_SAMPLE_BRANCH_STACK
  * @from: address of the branch
- * @to: where it went
+ * @to: address of its target
  * @mispred: predicted wrongly; if neither this nor @predicted is set, it is not known
  * @predicted: predicted rightly
  * @in_tx: in a transaction

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of what the rest of the kernel calls: events of kernel users, and what they do with them.
- * What is counted are software events that the tests raise themselves.
+ * Tests of the in-kernel API. The events are software events, which the tests raise themselves.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
 
-#include "../operations.h"
+#include "../ops/ops.h"
 #include "soft.h"
 
 /**
  * struct consumer - a kernel user of events
- * @event: its events
- * @nr: how many
- * @overflows: how often its handler was called
+ * @event: events that the test has created
+ * @nr: number of @event, 0 to 4
+ * @overflows: calls of the overflow handler so far
  */
 struct consumer {
 	struct perf_event	*event[4];
@@ -28,7 +27,7 @@ static int user_begin(struct kunit *test)
 	test->priv = kunit_kzalloc(test, sizeof(struct consumer), GFP_KERNEL);
 	if (!test->priv)
 		return -ENOMEM;
-	/* The thread of the test is its own: it stays where it is put. */
+	/* KUnit runs each test in a thread of its own: its affinity needs no restoring. */
 	return set_cpus_allowed_ptr(current, cpumask_of(0));
 }
 
@@ -46,18 +45,8 @@ static void on_overflow(struct perf_event *event, struct perf_sample_data *data,
 	((struct consumer *)event->overflow_handler_context)->overflows++;
 }
 
-static struct perf_event_attr soft_attr(u64 period)
-{
-	return (struct perf_event_attr){
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(struct perf_event_attr),
-		.config = SOFT,
-		.sample_period = period,
-	};
-}
-
-static struct perf_event *create(struct kunit *test, struct perf_event_attr *attr, int cpu,
-				 struct task_struct *task)
+static struct perf_event *api_create(struct kunit *test, struct perf_event_attr *attr, int cpu,
+				     struct task_struct *task)
 {
 	struct consumer *u = test->priv;
 	struct perf_event *event;
@@ -74,7 +63,7 @@ static struct perf_event *create_soft(struct kunit *test, u64 period, int cpu,
 {
 	struct perf_event_attr attr = soft_attr(period);
 
-	return create(test, &attr, cpu, task);
+	return api_create(test, &attr, cpu, task);
 }
 
 static void test_task_counter(struct kunit *test)
@@ -125,7 +114,7 @@ static void test_created_disabled(struct kunit *test)
 	struct perf_event *event;
 
 	attr.disabled = 1;
-	event = create(test, &attr, -1, current);
+	event = api_create(test, &attr, -1, current);
 	raise_here(3);
 	KUNIT_EXPECT_EQ(test, value_of(event), 0);
 	perf_event_enable(event);
@@ -141,7 +130,7 @@ static int raise_and_wait(void *nr)
 	return 0;
 }
 
-/* It keeps what it has counted, and nothing can be had for a task that is gone. */
+/* The event keeps its count, and no event can be created for a task that has exited. */
 static void test_task_that_ends(struct kunit *test)
 {
 	struct perf_event_attr attr = soft_attr(0);
@@ -164,15 +153,6 @@ static void test_task_that_ends(struct kunit *test)
 	put_task_struct(task);
 }
 
-static void expect_refused(struct kunit *test, struct perf_event_attr *attr, int cpu, int err)
-{
-	struct perf_event *event = perf_event_create_kernel_counter(attr, cpu, NULL, NULL, NULL);
-
-	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(event), err);
-	if (!IS_ERR(event))
-		perf_event_release_kernel(event);
-}
-
 static void test_create_refuses(struct kunit *test)
 {
 	struct perf_event_attr attr = soft_attr(0);
@@ -191,7 +171,7 @@ static void test_create_refuses(struct kunit *test)
 	expect_refused(test, &attr, 0, -ENOENT);
 }
 
-static void test_pause(struct kunit *test)
+static void test_pause_counter(struct kunit *test)
 {
 	struct perf_event *event = create_soft(test, 0, -1, current);
 
@@ -214,7 +194,7 @@ static void test_refresh(struct kunit *test)
 	struct perf_event *event;
 
 	attr.disabled = 1;
-	event = create(test, &attr, -1, current);
+	event = api_create(test, &attr, -1, current);
 	KUNIT_EXPECT_EQ(test, perf_event_refresh(event, 2), 0);
 	raise_here(5);
 	KUNIT_EXPECT_EQ(test, u->overflows, 2);
@@ -226,7 +206,7 @@ static void test_refresh(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, perf_event_refresh(create_soft(test, 0, -1, current), 1), -EINVAL);
 	attr.inherit = 1;
-	KUNIT_EXPECT_EQ(test, perf_event_refresh(create(test, &attr, -1, current), 1), -EINVAL);
+	KUNIT_EXPECT_EQ(test, perf_event_refresh(api_create(test, &attr, -1, current), 1), -EINVAL);
 }
 
 static void test_period(struct kunit *test)
@@ -240,7 +220,7 @@ static void test_period(struct kunit *test)
 	raise_here(1);
 	KUNIT_EXPECT_EQ(test, u->overflows, 1);
 	KUNIT_EXPECT_EQ(test, perf_event_period(event, 10), 0);
-	/* The period that is under way may end at once. */
+	/* The current period may end at once. */
 	raise_here(10);
 	u->overflows = 0;
 	raise_here(50);
@@ -262,11 +242,11 @@ static void test_read_local_refuses(struct kunit *test)
 	u64 value;
 
 	attr.inherit = 1;
-	KUNIT_EXPECT_EQ(test, perf_event_read_local(create(test, &attr, -1, current), &value, NULL,
-						    NULL), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, perf_event_read_local(api_create(test, &attr, -1, current), &value,
+						    NULL, NULL), -EOPNOTSUPP);
 	attr.inherit = 0;
 	attr.pinned = 1;
-	pinned = create(test, &attr, -1, current);
+	pinned = api_create(test, &attr, -1, current);
 	KUNIT_EXPECT_EQ(test, perf_event_read_local(pinned, &value, NULL, NULL), 0);
 	perf_event_disable(pinned);
 	KUNIT_EXPECT_EQ(test, perf_event_read_local(pinned, &value, NULL, NULL), -EBUSY);
@@ -281,7 +261,7 @@ static void test_read_local_refuses(struct kunit *test)
 							    NULL, NULL), -EINVAL);
 }
 
-/* What a kernel begins with; the rates, which the load changes, are sysctls' to look at. */
+/* Defaults of the sysctls, but for the sample rate, which the load of the machine changes. */
 static void test_defaults(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, sysctl_perf_event_paranoid,
@@ -297,7 +277,7 @@ static struct kunit_case user_cases[] = {
 	KUNIT_CASE(test_created_disabled),
 	KUNIT_CASE(test_task_that_ends),
 	KUNIT_CASE(test_create_refuses),
-	KUNIT_CASE(test_pause),
+	KUNIT_CASE(test_pause_counter),
 	KUNIT_CASE(test_refresh),
 	KUNIT_CASE(test_period),
 	KUNIT_CASE(test_read_local_refuses),

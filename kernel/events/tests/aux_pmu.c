@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A software AUX source: the PMU "test_aux", so that the AUX area can be tested without hardware
- * that traces.
+ * The PMU "test_aux", a software AUX source for tests of the AUX area without tracing hardware.
  *
- * Its "trace" are 64-bit words, each its own position in the AUX area. A burst of
- * perf_event_attr::config bytes, a multiple of 8, is written each time the event stops: when it is
- * disabled, and at each context switch. For a sample with PERF_SAMPLE_AUX the last bytes so far
- * are copied, after another burst. With config1 set the words are the ranges of the event's address
- * filters instead, start and size by turns; with 2 they are the position at which the reader wants
- * to be told. Pausing ends a trace, with its burst, and resuming begins one.
+ * The trace consists of 64-bit words. The value of each is its position in the AUX area. Each time
+ * the event stops, when it is disabled and at each context switch, it writes a burst of
+ * perf_event_attr::config bytes, a multiple of 8. For a sample with PERF_SAMPLE_AUX it writes
+ * another burst, and the last bytes are copied. If config1 is 1, the words are the ranges of the
+ * event's address filters instead, start and size in turn; if it is 2, they are the position of the
+ * next wake-up. Pausing ends a trace, with its burst, and resuming begins one.
  *
- * Bits of config2 make the source say more, of which config3 is the number:
+ * Bits of config2 make the source report more. config3 is the number that it reports:
  *
  *	STARTED	when a trace begins, that it has: the event needs no other ITRACE_START
  *	HW_ID	when a trace begins, its number in the hardware
- *	LOST	before a burst, so many lost samples
- *	SKIP	before a burst so many bytes are left out; PERF_AUX_FLAG_PARTIAL if there were less
+ *	LOST	before a burst, config3 lost samples
+ *	SKIP	before a burst, config3 bytes are skipped; PERF_AUX_FLAG_PARTIAL if there are fewer
  *	FLAGS	with each burst, as flags of the AUX record
  *
- * It is there if the kernel parameter perf_test_aux is set; and so is "test_aux_too", just the same, to
- * which the area of the first is of no use.
+ * The PMU is registered if the kernel parameter perf_test_aux is set. So is "test_aux_too", which
+ * does the same, but cannot use an AUX area of "test_aux".
  *
  * Context: pmu callbacks, interrupts off on this CPU.
  */
@@ -29,12 +28,12 @@
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 
-/* An AUX area, as setup_aux() found it. */
+/* An AUX area: the arguments of setup_aux(). */
 struct test_aux {
 	void	**pages;
 	u64	bytes;
 	bool	overwrite;
-	u64	head;		/* overwrite: behind what was written last */
+	u64	head;		/* overwrite: end of the last burst */
 };
 
 /* perf_event_attr::config1 */
@@ -50,7 +49,7 @@ struct test_aux {
 
 #define NR_RANGES	4
 
-/* Ranges as they were programmed; hw_perf_event::addr_filters. */
+/* Ranges programmed last; hw_perf_event::addr_filters. */
 struct test_ranges {
 	struct perf_addr_filter_range	range[NR_RANGES];
 };
@@ -80,7 +79,7 @@ static void write_words(struct perf_event *event, struct test_aux *aux, u64 from
 	}
 }
 
-/* The free part loses its last byte; whole words are written. */
+/* Free space may end within a word; only whole words are written. */
 static void burst_into_room(struct perf_event *event, struct perf_output_handle *handle,
 			    struct test_aux *aux, u64 len)
 {
@@ -88,7 +87,7 @@ static void burst_into_room(struct perf_event *event, struct perf_output_handle 
 
 	if (event->attr.config2 & TELL_SKIP && perf_aux_output_skip(handle, event->attr.config3))
 		perf_aux_output_flag(handle, PERF_AUX_FLAG_PARTIAL);
-	n = min(len, (u64)round_down(handle->size, sizeof(u64)));
+	n = min_t(u64, len, round_down(handle->size, sizeof(u64)));
 	write_words(event, aux, handle->head, n);
 	if (n < len)
 		perf_aux_output_flag(handle, PERF_AUX_FLAG_TRUNCATED);
@@ -193,7 +192,7 @@ static void test_aux_sync(struct perf_event *event)
 	struct perf_addr_filter *filter;
 	unsigned int nr = 0;
 
-	/* There are as many ranges as filters; what is behind them is of an older list. */
+	/* There are as many ranges as filters; those beyond are of an earlier list. */
 	memset(ranges, 0, sizeof(*ranges));
 	list_for_each_entry(filter, &perf_event_addr_filters(event)->list, entry) {
 		ranges->range[nr] = event->addr_filter_ranges[nr];
@@ -208,13 +207,16 @@ static void test_aux_destroy(struct perf_event *event)
 
 static int test_aux_init(struct perf_event *event)
 {
+	struct test_ranges *ranges;
+
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
 	if (event->attr.config % sizeof(u64))
 		return -EINVAL;
-	event->hw.addr_filters = kzalloc(sizeof(struct test_ranges), GFP_KERNEL);
-	if (!event->hw.addr_filters)
+	ranges = kzalloc(sizeof(*ranges), GFP_KERNEL);
+	if (!ranges)
 		return -ENOMEM;
+	event->hw.addr_filters = ranges;
 	event->destroy = test_aux_destroy;
 	return 0;
 }

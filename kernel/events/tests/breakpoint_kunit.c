@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Accounting of debug registers: what breakpoint_slots.c grants and refuses, on accounts of its
- * own with invented CPUs and tasks; then the kernel API on the accounts of the running kernel.
+ * Tests of the accounting of debug registers: breakpoint_slots.c with accounts of the tests' own,
+ * CPUs and tasks that do not exist; then the kernel API with the accounts of the running kernel.
  */
 #include <kunit/test.h>
 #include <linux/hw_breakpoint.h>
@@ -10,7 +10,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
-#include "../breakpoint_slots.h"
+#include "../pmus/breakpoint_slots.h"
 
 #define NR_CPUS_USED	8
 #define NR_TASKS	6
@@ -23,8 +23,8 @@
  * struct bp_test - fixture
  * @slots: the accounts under test
  * @bp: breakpoints made by this test
- * @nr: how many of @bp
- * @task: only the addresses are used, as tasks
+ * @nr: number of @bp, 0 to NR_BPS
+ * @task: stand for tasks; only the addresses are used
  */
 struct bp_test {
 	struct bp_slots		slots;
@@ -50,8 +50,8 @@ static struct perf_event *new_bp(struct kunit *test, int task, int cpu, u32 bp_t
 	return bp;
 }
 
-/* Claims a slot for a new breakpoint, remembered if it gets one. */
-static int claim(struct kunit *test, int task, int cpu, u32 bp_type)
+/* Claims a slot for a new breakpoint, which is added to bp_test::bp on success. */
+static int bp_test_claim(struct kunit *test, int task, int cpu, u32 bp_type)
 {
 	struct bp_test *t = test->priv;
 	struct perf_event *bp = new_bp(test, task, cpu, bp_type);
@@ -66,16 +66,16 @@ static int claim(struct kunit *test, int task, int cpu, u32 bp_type)
 
 static int claim_data(struct kunit *test, int task, int cpu)
 {
-	return claim(test, task, cpu, HW_BREAKPOINT_W);
+	return bp_test_claim(test, task, cpu, HW_BREAKPOINT_W);
 }
 
-static void release(struct bp_test *t, unsigned int n)
+static void bp_test_release(struct bp_test *t, unsigned int n)
 {
 	bp_slots_release(&t->slots, t->bp[n]);
 	t->bp[n] = t->bp[--t->nr];
 }
 
-static unsigned int needed(struct bp_test *t, int cpu)
+static unsigned int bp_test_needed(struct bp_test *t, int cpu)
 {
 	return bp_slots_needed(&t->slots, cpu, TYPE_DATA);
 }
@@ -93,14 +93,14 @@ static int bp_test_init(struct kunit *test)
 	return bp_slots_init(&t->slots, NR_CPUS_USED, slots);
 }
 
-/* Whatever a test did: with the last claim gone nothing may be left in the accounts. */
+/* After each test: without a claim the accounts are empty. */
 static void bp_test_exit(struct kunit *test)
 {
 	struct bp_test *t = test->priv;
 	int type, cpu;
 
 	while (t->nr)
-		release(t, 0);
+		bp_test_release(t, 0);
 
 	KUNIT_EXPECT_FALSE(test, bp_slots_any(&t->slots));
 	KUNIT_EXPECT_EQ(test, atomic_read(&t->slots.by_task.ht.nelems), 0);
@@ -119,14 +119,14 @@ static void cpu_breakpoints_fill_their_cpu_only(struct kunit *test)
 
 	for (n = 0; n < NR_SLOTS; n++) {
 		KUNIT_EXPECT_EQ(test, claim_data(test, NO_TASK, 2), 0);
-		KUNIT_EXPECT_EQ(test, needed(t, 2), n + 1u);
+		KUNIT_EXPECT_EQ(test, bp_test_needed(t, 2), n + 1u);
 	}
 	KUNIT_EXPECT_EQ(test, claim_data(test, NO_TASK, 2), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, needed(t, 3), 0u);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 3), 0u);
 	KUNIT_EXPECT_EQ(test, claim_data(test, NO_TASK, 3), 0);
 
-	release(t, 0);
-	KUNIT_EXPECT_EQ(test, needed(t, 2), NR_SLOTS - 1u);
+	bp_test_release(t, 0);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 2), NR_SLOTS - 1u);
 	KUNIT_EXPECT_EQ(test, claim_data(test, NO_TASK, 2), 0);
 }
 
@@ -138,8 +138,8 @@ static void tasks_share_a_cpu_by_turns(struct kunit *test)
 	for (n = 1; n <= NR_SLOTS; n++) {
 		for (task = 0; task < NR_TASKS; task++)
 			KUNIT_EXPECT_EQ(test, claim_data(test, task, ANY_CPU), 0);
-		KUNIT_EXPECT_EQ(test, needed(t, 0), n);
-		KUNIT_EXPECT_EQ(test, needed(t, NR_CPUS_USED - 1), n);
+		KUNIT_EXPECT_EQ(test, bp_test_needed(t, 0), n);
+		KUNIT_EXPECT_EQ(test, bp_test_needed(t, NR_CPUS_USED - 1), n);
 	}
 	for (task = 0; task < NR_TASKS; task++)
 		KUNIT_EXPECT_EQ(test, claim_data(test, task, ANY_CPU), -ENOSPC);
@@ -156,12 +156,12 @@ static void the_fullest_cpu_limits_a_task(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, claim_data(test, 0, ANY_CPU), 0);
 	KUNIT_EXPECT_EQ(test, claim_data(test, 0, ANY_CPU), 0);
 	KUNIT_EXPECT_EQ(test, claim_data(test, 0, ANY_CPU), -ENOSPC);
-	KUNIT_EXPECT_EQ(test, needed(t, 0), 2u);
-	KUNIT_EXPECT_EQ(test, needed(t, 1), 3u);
-	KUNIT_EXPECT_EQ(test, needed(t, 5), 4u);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 0), 2u);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 1), 3u);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 5), 4u);
 
-	/* One of CPU 5 goes: CPU 5 and CPU 1 now stand alike. */
-	release(t, 2);
+	/* One of CPU 5 is released: CPU 5 and CPU 1 have the same number. */
+	bp_test_release(t, 2);
 	KUNIT_EXPECT_EQ(test, claim_data(test, 0, ANY_CPU), 0);
 	KUNIT_EXPECT_EQ(test, claim_data(test, 0, ANY_CPU), -ENOSPC);
 }
@@ -178,7 +178,7 @@ static void the_greediest_task_limits_every_cpu(struct kunit *test)
 	for (cpu = 0; cpu < NR_CPUS_USED; cpu++) {
 		KUNIT_EXPECT_EQ(test, claim_data(test, NO_TASK, cpu), 0);
 		KUNIT_EXPECT_EQ(test, claim_data(test, NO_TASK, cpu), -ENOSPC);
-		KUNIT_EXPECT_EQ(test, needed(t, cpu), NR_SLOTS);
+		KUNIT_EXPECT_EQ(test, bp_test_needed(t, cpu), NR_SLOTS);
 	}
 }
 
@@ -189,8 +189,8 @@ static void a_local_breakpoint_counts_on_its_cpu(struct kunit *test)
 
 	for (n = 0; n < 3; n++)
 		KUNIT_EXPECT_EQ(test, claim_data(test, 0, 4), 0);
-	KUNIT_EXPECT_EQ(test, needed(t, 4), 3u);
-	KUNIT_EXPECT_EQ(test, needed(t, 3), 0u);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 4), 3u);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 3), 0u);
 
 	/* Another task runs at another time. */
 	for (n = 0; n < NR_SLOTS; n++)
@@ -208,10 +208,10 @@ static void local_and_any_of_a_task_add_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, claim_data(test, 0, 6), 0);
 	KUNIT_EXPECT_EQ(test, claim_data(test, 0, 6), 0);
 	KUNIT_EXPECT_EQ(test, claim_data(test, 0, ANY_CPU), 0);
-	KUNIT_EXPECT_EQ(test, needed(t, 6), 3u);
-	KUNIT_EXPECT_EQ(test, needed(t, 0), 1u);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 6), 3u);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 0), 1u);
 
-	/* CPU 6 is where the next but one fails, though all others have room. */
+	/* The claim after the next fails for CPU 6, though all other CPUs have a free slot. */
 	KUNIT_EXPECT_EQ(test, claim_data(test, 0, ANY_CPU), 0);
 	KUNIT_EXPECT_EQ(test, claim_data(test, 0, ANY_CPU), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, claim_data(test, 1, ANY_CPU), 0);
@@ -219,8 +219,8 @@ static void local_and_any_of_a_task_add_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, claim_data(test, 0, 7), 0);
 
 	/* The local ones of CPU 6 first, so that the task leaves the CPU's histogram. */
-	release(t, 0);
-	KUNIT_EXPECT_EQ(test, needed(t, 6), 3u);
+	bp_test_release(t, 0);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 6), 3u);
 	KUNIT_EXPECT_EQ(test, claim_data(test, NO_TASK, 6), 0);
 }
 
@@ -230,16 +230,16 @@ static void data_and_instruction_are_counted_apart(struct kunit *test)
 	int n;
 
 	for (n = 0; n < NR_SLOTS; n++)
-		KUNIT_EXPECT_EQ(test, claim(test, 0, ANY_CPU, HW_BREAKPOINT_RW), 0);
+		KUNIT_EXPECT_EQ(test, bp_test_claim(test, 0, ANY_CPU, HW_BREAKPOINT_RW), 0);
 
 	if (TYPE_INST == TYPE_DATA) {
-		KUNIT_EXPECT_EQ(test, claim(test, 0, ANY_CPU, HW_BREAKPOINT_X), -ENOSPC);
+		KUNIT_EXPECT_EQ(test, bp_test_claim(test, 0, ANY_CPU, HW_BREAKPOINT_X), -ENOSPC);
 		return;
 	}
 	KUNIT_EXPECT_EQ(test, bp_slots_needed(&t->slots, 0, TYPE_INST), 0u);
 	for (n = 0; n < NR_SLOTS; n++)
-		KUNIT_EXPECT_EQ(test, claim(test, 0, ANY_CPU, HW_BREAKPOINT_X), 0);
-	KUNIT_EXPECT_EQ(test, claim(test, 0, ANY_CPU, HW_BREAKPOINT_X), -ENOSPC);
+		KUNIT_EXPECT_EQ(test, bp_test_claim(test, 0, ANY_CPU, HW_BREAKPOINT_X), 0);
+	KUNIT_EXPECT_EQ(test, bp_test_claim(test, 0, ANY_CPU, HW_BREAKPOINT_X), -ENOSPC);
 }
 
 static void a_refused_change_of_type_changes_nothing(struct kunit *test)
@@ -248,10 +248,10 @@ static void a_refused_change_of_type_changes_nothing(struct kunit *test)
 	struct perf_event *bp;
 	int n;
 
-	KUNIT_ASSERT_EQ(test, claim(test, 0, ANY_CPU, HW_BREAKPOINT_X), 0);
+	KUNIT_ASSERT_EQ(test, bp_test_claim(test, 0, ANY_CPU, HW_BREAKPOINT_X), 0);
 	bp = t->bp[0];
 	for (n = 1; n < NR_SLOTS; n++)
-		KUNIT_EXPECT_EQ(test, claim(test, 0, ANY_CPU, HW_BREAKPOINT_W), 0);
+		KUNIT_EXPECT_EQ(test, bp_test_claim(test, 0, ANY_CPU, HW_BREAKPOINT_W), 0);
 
 	if (TYPE_INST == TYPE_DATA) {
 		KUNIT_EXPECT_EQ(test, bp_slots_retype(&t->slots, bp, HW_BREAKPOINT_W), 0);
@@ -259,16 +259,16 @@ static void a_refused_change_of_type_changes_nothing(struct kunit *test)
 		return;
 	}
 
-	KUNIT_EXPECT_EQ(test, claim(test, 0, ANY_CPU, HW_BREAKPOINT_R), 0);
+	KUNIT_EXPECT_EQ(test, bp_test_claim(test, 0, ANY_CPU, HW_BREAKPOINT_R), 0);
 	KUNIT_EXPECT_EQ(test, bp_slots_retype(&t->slots, bp, HW_BREAKPOINT_W), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, bp->attr.bp_type, HW_BREAKPOINT_X);
 	KUNIT_EXPECT_EQ(test, bp_slots_needed(&t->slots, 0, TYPE_INST), 1u);
-	KUNIT_EXPECT_EQ(test, needed(t, 0), NR_SLOTS);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 0), NR_SLOTS);
 
-	release(t, t->nr - 1);
+	bp_test_release(t, t->nr - 1);
 	KUNIT_EXPECT_EQ(test, bp_slots_retype(&t->slots, bp, HW_BREAKPOINT_W), 0);
 	KUNIT_EXPECT_EQ(test, bp_slots_needed(&t->slots, 0, TYPE_INST), 0u);
-	KUNIT_EXPECT_EQ(test, needed(t, 0), NR_SLOTS);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 0), NR_SLOTS);
 }
 
 static void a_debugger_claims_without_the_lock(struct kunit *test)
@@ -280,25 +280,25 @@ static void a_debugger_claims_without_the_lock(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, bp_slots_claim_stopped(&t->slots, of_task), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, bp_slots_claim_stopped(&t->slots, bp), 0);
-	KUNIT_EXPECT_EQ(test, needed(t, 0), 1u);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 0), 1u);
 
 	if (IS_ENABLED(CONFIG_SMP)) {
 		spin_lock_irq(&t->slots.lock);
 		n = bp_slots_release_stopped(&t->slots, bp);
 		spin_unlock_irq(&t->slots.lock);
 		KUNIT_EXPECT_EQ(test, n, -EBUSY);
-		KUNIT_EXPECT_EQ(test, needed(t, 0), 1u);
+		KUNIT_EXPECT_EQ(test, bp_test_needed(t, 0), 1u);
 	}
 
 	KUNIT_EXPECT_EQ(test, bp_slots_release_stopped(&t->slots, bp), 0);
-	KUNIT_EXPECT_EQ(test, needed(t, 0), 0u);
+	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 0), 0u);
 
 	for (n = 0; n < NR_SLOTS; n++)
 		KUNIT_EXPECT_EQ(test, claim_data(test, NO_TASK, 0), 0);
 	KUNIT_EXPECT_EQ(test, bp_slots_claim_stopped(&t->slots, bp), -ENOSPC);
 }
 
-/* The slots that a CPU needs, worked out from the list of all breakpoints. */
+/* Slots that a CPU needs, computed from the list of all breakpoints. */
 static unsigned int brute_force_needed(struct bp_test *t, int cpu, enum bp_type_idx type)
 {
 	unsigned int bound = 0, most = 0, n, i;
@@ -336,7 +336,7 @@ static u32 random_type(struct rnd_state *rnd)
 	return prandom_u32_state(rnd) % 2 ? HW_BREAKPOINT_X : HW_BREAKPOINT_RW;
 }
 
-/* Gives @bp a slot if there is one; says what the list of all breakpoints makes of it. */
+/* Claims a slot for @bp; returns what the list of all breakpoints predicts. */
 static int random_claim(struct kunit *test, struct perf_event *bp, bool *fits)
 {
 	struct bp_test *t = test->priv;
@@ -377,7 +377,7 @@ static void one_random_step(struct kunit *test, struct rnd_state *rnd)
 			cpu = ANY_CPU;
 		err = random_claim(test, new_bp(test, task, cpu, random_type(rnd)), &fits);
 	} else if (what < 7 && t->nr) {
-		release(t, n);
+		bp_test_release(t, n);
 	} else if (t->nr) {
 		err = random_retype(t, t->bp[n], random_type(rnd), &fits);
 	}
@@ -407,7 +407,7 @@ static int idle_thread(void *unused)
 	return 0;
 }
 
-/* A data breakpoint in user space, where a kernel thread never is. */
+/* A data breakpoint in user space, which a kernel thread does not access. */
 static void user_data_attr(struct perf_event_attr *attr)
 {
 	ptrace_breakpoint_init(attr);
@@ -416,7 +416,7 @@ static void user_data_attr(struct perf_event_attr *attr)
 	attr->bp_type = HW_BREAKPOINT_W;
 }
 
-/* All slots for a task and none for CPUs; then one less and one more. */
+/* A task has all slots: all CPUs together get none. One is released: they get it. */
 static void kernel_api_on(struct kunit *test, struct task_struct *task)
 {
 	struct perf_event *bp[BP_SLOTS_MAX], *further;
@@ -456,7 +456,7 @@ static void kernel_api_claims_and_releases(struct kunit *test)
 	struct task_struct *task;
 
 	if (hw_breakpoint_is_used())
-		kunit_skip(test, "somebody has breakpoints already");
+		kunit_skip(test, "there are breakpoints already");
 
 	task = kthread_run(idle_thread, NULL, "bp_kunit");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
@@ -469,7 +469,7 @@ static void kernel_api_claims_and_releases(struct kunit *test)
 	put_task_struct(task);
 }
 
-/* An invalid change must leave the breakpoint as it was, in the accounts and in attr. */
+/* A refused change leaves the accounts and the breakpoint's attributes as they were. */
 static void a_refused_modification_changes_nothing(struct kunit *test)
 {
 	struct perf_event_attr attr, bad;

@@ -1,241 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of buffers: positions under nested writers, records that cross pages, lost records,
- * overwriting in both directions, wake-ups.
- *
- * The nesting tests do not wait for interrupts to come at the right moment. They run a writer
- * inside another one at every step of reserving and publishing, to a depth of four, and look at
- * what a reader would see after each step.
+ * Tests of buffers: records that cross pages, lost records, overwriting in both directions,
+ * wake-ups.
  */
 #include <kunit/test.h>
 #include <linux/cpu.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
 
-struct perf_ring;
-static void ring_step(struct perf_ring *ring);
-#define PERF_RING_STEP(ring) ring_step(ring)
-
-#include "../buffer.h"
-#include "../event.h"
-
-/* ---------------------------------------------------------------- nested writers */
-
-#define NEST_DEPTH	4	/* task, soft interrupt, hard interrupt, NMI */
-#define NEST_STEPS	14	/* more than one writer has */
-
-/**
- * struct nest - writers inside one another
- * @test: the test
- * @ring: what they write to
- * @at: bit s of [d]: at step s of the writer of depth d another one comes
- * @depth: writers under way, less one; -1 if none
- * @step: steps that the writer of each depth has done
- * @start: where the record of each depth begins; -1 while it has none
- * @shown: data_head at the last look
- * @told: data_head when a reader was last told
- * @records: writers so far
- */
-struct nest {
-	struct kunit	*test;
-	struct perf_ring ring;
-	u32		at[NEST_DEPTH];
-	int		depth;
-	int		step[NEST_DEPTH];
-	long		start[NEST_DEPTH];
-	u64		shown;
-	u64		told;
-	unsigned int	records;
-};
-
-static struct nest *nest;
-
-/* What a reader on another CPU may see now. */
-static void nest_look(struct nest *n)
-{
-	u64 head = READ_ONCE(n->ring.page->data_head);
-
-	KUNIT_EXPECT_GE(n->test, head, n->shown);
-	n->shown = head;
-	for (int d = 0; d <= n->depth; d++) {
-		if (n->start[d] >= 0)
-			KUNIT_EXPECT_LE(n->test, head, (u64)n->start[d]);
-	}
-}
-
-static void nest_write(struct nest *n)
-{
-	unsigned long start, len = 8 * (1 + n->records % 3);
-	int d = ++n->depth;
-
-	n->records++;
-	n->step[d] = 0;
-	n->start[d] = -1;
-	KUNIT_ASSERT_TRUE(n->test, perf_ring_reserve(&n->ring, len, &start));
-
-	n->start[d] = start;
-	ring_step(&n->ring);		/* while the record is being written */
-	perf_ring_wake(&n->ring, start);
-	nest_look(n);
-
-	n->start[d] = -1;		/* complete: may be shown from here on */
-	if (perf_ring_publish(&n->ring, start))
-		n->told = READ_ONCE(n->ring.page->data_head);
-	n->depth--;
-}
-
-static void ring_step(struct perf_ring *ring)
-{
-	struct nest *n = nest;
-	int d, step;
-
-	if (!n || ring != &n->ring)
-		return;
-	d = n->depth;
-	nest_look(n);
-	step = n->step[d]++;
-	if (d + 1 < NEST_DEPTH && (n->at[d] & BIT(step)))
-		nest_write(n);
-}
-
-/* One writer with interrupts as planned, in a buffer that has been used before. */
-static void nest_run(struct nest *n)
-{
-	struct perf_ring *ring = &n->ring;
-	unsigned long before;
-
-	before = local_read(&ring->head);
-	n->depth = -1;
-	n->records = 0;
-	nest_write(n);
-
-	KUNIT_EXPECT_EQ(n->test, n->depth, -1);
-	KUNIT_EXPECT_EQ(n->test, ring->published, (unsigned long)local_read(&ring->head));
-	KUNIT_EXPECT_EQ(n->test, ring->page->data_head, (u64)local_read(&ring->head));
-	/* Each asked for a wake-up; the last one came when all could be read. */
-	KUNIT_EXPECT_EQ(n->test, n->told, ring->page->data_head);
-	KUNIT_EXPECT_GT(n->test, (unsigned long)local_read(&ring->head), before);
-	ring->page->data_tail = ring->page->data_head;
-}
-
-static struct nest *nest_start(struct kunit *test)
-{
-	struct nest *n = kunit_kzalloc(test, sizeof(*n), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, n);
-	n->test = test;
-	n->ring.page = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, n->ring.page);
-	n->ring.size = PAGE_SIZE;
-	n->ring.watermark = PAGE_SIZE;
-	n->ring.wake_at = PAGE_SIZE;
-	nest = n;
-	return n;
-}
-
-/* An interrupt in each step, in it one in each step, and in that one again. */
-static void test_nest_four_deep(struct kunit *test)
-{
-	struct nest *n = nest_start(test);
-	unsigned long records = 0;
-
-	for (int i = 0; i < NEST_STEPS * NEST_STEPS * NEST_STEPS; i++) {
-		n->at[0] = BIT(i % NEST_STEPS);
-		n->at[1] = BIT(i / NEST_STEPS % NEST_STEPS);
-		n->at[2] = BIT(i / NEST_STEPS / NEST_STEPS);
-		nest_run(n);
-		records += n->records;
-	}
-	nest = NULL;
-	/* Most of the plans did happen: a writer has at least ten steps. */
-	KUNIT_EXPECT_GT(test, records, 3UL * 10 * 10 * 10);
-}
-
-static void nest_pairs(struct nest *n, u32 outer)
-{
-	for (int a = 0; a < NEST_STEPS; a++) {
-		for (int b = 0; b < a; b++) {
-			n->at[0] = outer;
-			n->at[1] = BIT(a) | BIT(b);
-			n->at[2] = 0;
-			nest_run(n);
-		}
-	}
-}
-
-/* Two interrupts in each pair of steps, both interrupted twice in each pair. */
-static void test_nest_twice(struct kunit *test)
-{
-	struct nest *n = nest_start(test);
-
-	for (int a = 0; a < NEST_STEPS; a++)
-		for (int b = 0; b < a; b++)
-			nest_pairs(n, BIT(a) | BIT(b));
-	nest = NULL;
-}
-
-/* The positions of a 32-bit kernel come round, and so do these. */
-static void test_nest_wraps(struct kunit *test)
-{
-	struct nest *n = nest_start(test);
-
-	local_set(&n->ring.head, -64L);
-	n->ring.published = -64UL;
-	n->ring.wake_at = -64UL + PAGE_SIZE;
-	nest = NULL;	/* the looks compare positions as if they did not wrap */
-
-	n->ring.page->data_tail = -64UL;
-	for (int i = 0; i < 32; i++) {
-		unsigned long start;
-
-		KUNIT_ASSERT_TRUE(test, perf_ring_reserve(&n->ring, 8, &start));
-		KUNIT_EXPECT_EQ(test, start, -64UL + 8 * i);
-		KUNIT_EXPECT_FALSE(test, perf_ring_publish(&n->ring, start));
-		KUNIT_EXPECT_EQ(test, n->ring.page->data_head, (u64)(start + 8));
-	}
-}
-
-static void test_room(struct kunit *test)
-{
-	struct perf_event_mmap_page *page = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
-	struct perf_ring ring = { .page = page, .size = 4096 };
-
-	KUNIT_ASSERT_NOT_NULL(test, page);
-	KUNIT_EXPECT_TRUE(test, perf_ring_fits(&ring, 0, 4088));
-	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 0, 4096));
-	KUNIT_EXPECT_TRUE(test, perf_ring_fits(&ring, 4000, 88));
-	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 4000, 96));
-	page->data_tail = 4000;
-	KUNIT_EXPECT_TRUE(test, perf_ring_fits(&ring, 4000, 4088));
-
-	/* A reader that says nonsense loses records, and that is all. */
-	page->data_tail = 4008;
-	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 4000, 8));
-	page->data_tail = ~0ULL;
-	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 4096, 8));
-	page->data_tail = 1ULL << 63;
-	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 4000, 8));
-
-	ring.overwrite = true;
-	KUNIT_EXPECT_TRUE(test, perf_ring_fits(&ring, 123456, 4088));
-	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 0, 8192));
-
-	ring.overwrite = false;
-	ring.backward = true;
-	page->data_tail = -4000ULL;
-	KUNIT_EXPECT_TRUE(test, perf_ring_fits(&ring, 4096, 3992));
-	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 4096, 4000));
-
-	ring.size = 0;
-	KUNIT_EXPECT_FALSE(test, perf_ring_fits(&ring, 0, 8));
-}
-
-/* ------------------------------------------------------------------ whole buffers */
+#include "../event/event.h"
 
 #define TEST_ID		0x1234
-#define TEST_RECORD	4711	/* a record type that nobody uses */
+#define TEST_RECORD	4711	/* an unused record type */
 
-/* Each test record: header, its number, filling that follows from the number. */
+/* A test record: header, number, payload that is computed from the number. */
 struct test_record {
 	struct perf_event_header	header;
 	u64				number;
@@ -243,13 +21,13 @@ struct test_record {
 };
 
 /**
- * struct rig - an event and a buffer
+ * struct rig - an event, its buffer and a reader
  * @test: the test
  * @event: the event
- * @rb: its buffer
- * @tail: where the reader is
- * @written: records begun, lost ones too; the number of the next
- * @next: number that the reader expects, if it is to see all
+ * @rb: the event's buffer
+ * @tail: position of the reader, bytes
+ * @written: records begun so far, lost ones included; the number of the next record
+ * @next: number of the record after the one read last
  * @seen: records read
  * @lost: sum of the LOST records read
  */
@@ -303,7 +81,7 @@ static struct rig *rig_start(struct kunit *test, unsigned long pages, bool writa
 	return rig;
 }
 
-static u64 filling(u64 number, unsigned int i)
+static u64 rig_filling(u64 number, unsigned int i)
 {
 	return number * 0x9e3779b97f4a7c15ULL + i;
 }
@@ -327,7 +105,7 @@ static int rig_begin(struct rig *rig, struct perf_output_handle *handle, unsigne
 static void rig_end(struct perf_output_handle *handle, u64 number, unsigned int words)
 {
 	for (unsigned int i = 0; i < words; i++) {
-		u64 word = filling(number, i);
+		u64 word = rig_filling(number, i);
 
 		perf_output_put(handle, word);
 	}
@@ -345,7 +123,7 @@ static bool rig_write(struct rig *rig, unsigned int words)
 	return true;
 }
 
-/* 8-byte words of the data, by position. */
+/* The 8-byte word at a position of the data. */
 static u64 rig_word(struct rig *rig, u64 pos)
 {
 	struct perf_buffer *rb = rig->rb;
@@ -360,10 +138,10 @@ static void rig_check_record(struct rig *rig, u64 pos, struct perf_event_header 
 	u64 number = rig_word(rig, pos + 8);
 
 	for (unsigned int i = 0; i < header.size / 8 - 2; i++)
-		KUNIT_EXPECT_EQ(rig->test, rig_word(rig, pos + 16 + 8 * i), filling(number, i));
+		KUNIT_EXPECT_EQ(rig->test, rig_word(rig, pos + 16 + 8 * i), rig_filling(number, i));
 }
 
-/* Reads one record at @pos; its size. */
+/* Checks the record at @pos; returns its size. */
 static unsigned int rig_read_at(struct rig *rig, u64 pos)
 {
 	union { u64 word; struct perf_event_header header; } u = { .word = rig_word(rig, pos) };
@@ -383,7 +161,7 @@ static unsigned int rig_read_at(struct rig *rig, u64 pos)
 	return u.header.size;
 }
 
-/* The reader catches up. */
+/* Reads all records that are published. */
 static void rig_read(struct rig *rig)
 {
 	struct perf_event_mmap_page *page = rig->rb->ring.page;
@@ -394,7 +172,7 @@ static void rig_read(struct rig *rig)
 	WRITE_ONCE(page->data_tail, rig->tail);
 }
 
-/* Read, lost and still to be told make what was written. */
+/* Records read, lost and not yet reported add up to those written. */
 static void rig_expect_exact(struct rig *rig)
 {
 	rig_read(rig);
@@ -404,7 +182,7 @@ static void rig_expect_exact(struct rig *rig)
 			(u64)atomic64_read(&rig->event->lost_samples));
 }
 
-/* Records of all sizes from one page up, with a reader that comes now and then. */
+/* Records of random sizes in buffers from one page up; the reader reads at random times. */
 static void test_lost_exact(struct kunit *test)
 {
 	struct rnd_state rnd;
@@ -421,7 +199,7 @@ static void test_lost_exact(struct kunit *test)
 		rig_expect_exact(rig);
 		KUNIT_EXPECT_GT(test, rig->lost, 0);
 		KUNIT_EXPECT_GT(test, rig->seen, 100);
-		/* After all was read there is room, and what was lost is told. */
+		/* The buffer is empty: the next record has room, and the losses are reported. */
 		KUNIT_EXPECT_TRUE(test, rig_write(rig, 0));
 		rig_expect_exact(rig);
 		KUNIT_EXPECT_EQ(test, local_read(&rig->rb->lost), 0);
@@ -440,12 +218,12 @@ static void nested_writes(struct rig *rig, struct rnd_state *rnd, int depth)
 	head = READ_ONCE(rig->rb->ring.page->data_head);
 	for (u32 n = prandom_u32_state(rnd) % 3; n && depth < 3; n--)
 		nested_writes(rig, rnd, depth + 1);
-	/* Nothing is shown while there is an unfinished record below it. */
+	/* A record is not published before the unfinished ones below it. */
 	KUNIT_EXPECT_EQ(rig->test, READ_ONCE(rig->rb->ring.page->data_head), head);
 	rig_end(&handle, number, words);
 }
 
-/* The same flood from writers inside writers. */
+/* As test_lost_exact(), with nested writers. */
 static void test_lost_exact_nested(struct kunit *test)
 {
 	struct rnd_state rnd;
@@ -464,7 +242,7 @@ static void test_lost_exact_nested(struct kunit *test)
 	}
 }
 
-static void test_pause(struct kunit *test)
+static void test_pause_output(struct kunit *test)
 {
 	struct rig *rig = rig_start(test, 1, true, NULL);
 
@@ -481,7 +259,7 @@ static void test_pause(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->lost, 7);
 }
 
-/* Only a first page: nothing is written, nothing counts as lost. */
+/* A buffer without data pages: nothing is written, nothing counts as lost. */
 static void test_no_data_pages(struct kunit *test)
 {
 	struct rig *rig = rig_start(test, 0, true, NULL);
@@ -492,7 +270,7 @@ static void test_no_data_pages(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rig_write(rig, 0));
 }
 
-/* The newest records are there, whole and in order, when the oldest were overwritten. */
+/* The newest records are intact and in order after the oldest have been overwritten. */
 static void test_overwrite_forward(struct kunit *test)
 {
 	struct rig *rig = rig_start(test, 2, false, NULL);
@@ -512,7 +290,7 @@ static void test_overwrite_forward(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->event->lost_samples), 0);
 }
 
-/* From data_head upwards: the newest first, down to the first that was cut. */
+/* From data_head upwards: the newest record first, up to the first that is cut. */
 static void test_overwrite_backward(struct kunit *test)
 {
 	struct perf_event_attr attr = { .write_backward = 1 };
@@ -542,7 +320,7 @@ static void test_overwrite_backward(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&rig->event->lost_samples), 0);
 }
 
-/* A backward buffer that is read is not overwritten. */
+/* A backward buffer that is mapped writable does not overwrite unread records. */
 static void test_consume_backward(struct kunit *test)
 {
 	struct perf_event_attr attr = { .write_backward = 1 };
@@ -570,18 +348,18 @@ static unsigned long copy_three_words(void *dst, const void *src, unsigned long 
 	return n - can;
 }
 
-/* Copying, skipping and spans over the end of a page and of the buffer. */
-static void test_pieces(struct kunit *test)
+static void check_pieces(struct kunit *test, unsigned int pages)
 {
-	struct rig *rig = rig_start(test, 1, false, NULL);
+	struct rig *rig = rig_start(test, pages, false, NULL);
+	const u64 end = pages * PAGE_SIZE;
 	struct perf_sample_data data = {};
 	struct perf_output_handle handle;
 	u64 words[] = { 11, 12, 13, 14 };
 	u64 *span;
 
-	while (rig->rb->ring.page->data_head < PAGE_SIZE - 24)
+	while (rig->rb->ring.page->data_head < end - 24)
 		KUNIT_ASSERT_TRUE(test, rig_write(rig, 1));
-	KUNIT_ASSERT_EQ(test, rig->rb->ring.page->data_head, PAGE_SIZE - 16);
+	KUNIT_ASSERT_EQ(test, rig->rb->ring.page->data_head, end - 16);
 
 	KUNIT_ASSERT_EQ(test, perf_output_begin(&handle, &data, rig->event, 80), 0);
 	span = perf_output_span(&handle, 8);
@@ -594,11 +372,18 @@ static void test_pieces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, perf_output_copy(&handle, &words[3], 8), 0);
 	perf_output_end(&handle);
 
-	KUNIT_EXPECT_EQ(test, rig_word(rig, PAGE_SIZE - 16), 10);
-	KUNIT_EXPECT_EQ(test, rig_word(rig, PAGE_SIZE - 8), 11);
-	KUNIT_EXPECT_EQ(test, rig_word(rig, PAGE_SIZE + 0), 12);
+	KUNIT_EXPECT_EQ(test, rig_word(rig, end - 16), 10);
+	KUNIT_EXPECT_EQ(test, rig_word(rig, end - 8), 11);
+	KUNIT_EXPECT_EQ(test, rig_word(rig, end + 0), 12);
 	for (int i = 0; i < 4; i++)
-		KUNIT_EXPECT_EQ(test, rig_word(rig, PAGE_SIZE + 16 + 8 * i), words[i]);
+		KUNIT_EXPECT_EQ(test, rig_word(rig, end + 16 + 8 * i), words[i]);
+}
+
+/* Copying, skipping and spans over the end of a page and of the buffer, which has one or four. */
+static void test_pieces(struct kunit *test)
+{
+	check_pieces(test, 1);
+	check_pieces(test, 4);
 }
 
 /* ----------------------------------------------------------------------- RAW */
@@ -609,7 +394,7 @@ static unsigned long copy_all(void *dst, const void *src, unsigned long off, uns
 	return 0;
 }
 
-/* A sample of @len bytes, in pieces of which the second is copied by a function. */
+/* A sample of @len bytes in up to three fragments; a function copies the second. */
 static void write_raw_sample(struct rig *rig, const u8 *bytes, unsigned int len,
 			     unsigned int pieces)
 {
@@ -633,7 +418,7 @@ static void write_raw_sample(struct rig *rig, const u8 *bytes, unsigned int len,
 	KUNIT_ASSERT_EQ(rig->test, perf_event_output(rig->event, &data, &regs), 0);
 }
 
-/* Size, bytes, and zeroes up to a whole word, wherever pages end. */
+/* Size, bytes and padding of RAW at all offsets from the end of a page. */
 static void test_raw(struct kunit *test)
 {
 	struct perf_event_attr attr = { .sample_type = PERF_SAMPLE_RAW };
@@ -663,9 +448,35 @@ static void test_raw(struct kunit *test)
 	KUNIT_EXPECT_GT(test, pos, 4 * PAGE_SIZE);
 }
 
+#define TOO_LARGE	70000	/* more than a header can say */
+
+/* Such a sample is lost, and the buffer's next record is preceded by a LOST record. */
+static void test_lost_too_large(struct kunit *test)
+{
+	struct perf_event_attr attr = { .sample_type = PERF_SAMPLE_RAW };
+	struct rig *rig = rig_start(test, 32, true, &attr);
+	struct perf_raw_record raw = { .frag = { .size = TOO_LARGE } };
+	struct perf_sample_data data;
+	struct pt_regs regs = {};
+
+	perf_event_sample_sizes(rig->event);
+	raw.frag.data = kunit_kzalloc(test, TOO_LARGE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, raw.frag.data);
+	for (int i = 1; i <= 3; i++) {
+		perf_sample_data_init(&data, 0, 0);
+		perf_sample_save_raw_data(&data, rig->event, &raw);
+		KUNIT_EXPECT_EQ(test, perf_event_output(rig->event, &data, &regs), -E2BIG);
+		rig->written++;
+		KUNIT_EXPECT_TRUE(test, rig_write(rig, 1));
+		rig_expect_exact(rig);
+		KUNIT_EXPECT_EQ(test, rig->lost, i);
+		KUNIT_EXPECT_EQ(test, atomic64_read(&rig->event->lost_samples), i);
+	}
+}
+
 /* ------------------------------------------------------------------- wake-ups */
 
-/* What a poll() would find; it takes it. */
+/* Consumes what poll() would report. */
 static bool rig_poll(struct rig *rig)
 {
 	return atomic_xchg(&rig->rb->poll, 0);
@@ -683,7 +494,7 @@ static void test_watermark(struct kunit *test)
 	}
 }
 
-/* Without a watermark the reader hears of every half buffer. */
+/* Without a watermark the reader is woken for every half buffer. */
 static void test_watermark_default(struct kunit *test)
 {
 	struct rig *rig = rig_start(test, 2, true, NULL);
@@ -696,7 +507,7 @@ static void test_watermark_default(struct kunit *test)
 	}
 }
 
-static void write_sample(struct rig *rig)
+static void rig_write_sample(struct rig *rig)
 {
 	struct perf_output_handle handle;
 	u64 number = rig->written;
@@ -716,21 +527,21 @@ static void test_wakeup_events(struct kunit *test)
 		for (int i = 1; i <= 100; i++) {
 			rig_write(rig, 0);
 			KUNIT_EXPECT_FALSE(test, rig_poll(rig));
-			write_sample(rig);
+			rig_write_sample(rig);
 			KUNIT_EXPECT_EQ(test, rig_poll(rig), i % every == 0);
 			rig_read(rig);
 		}
 	}
 }
 
-/* A reader that does not ask is told once; one that sleeps on a full buffer is told too. */
-static void test_told_once(struct kunit *test)
+/* A reader is woken once until it polls, and when the buffer is full. */
+static void test_wakeup_once(struct kunit *test)
 {
 	struct perf_event_attr attr = { .wakeup_events = 1 };
 	struct rig *rig = rig_start(test, 1, true, &attr);
 
 	for (int i = 0; i < 20; i++)
-		write_sample(rig);
+		rig_write_sample(rig);
 	KUNIT_EXPECT_TRUE(test, rig_poll(rig));
 	KUNIT_EXPECT_FALSE(test, rig_poll(rig));
 
@@ -738,11 +549,11 @@ static void test_told_once(struct kunit *test)
 		;
 	KUNIT_EXPECT_TRUE(test, rig_poll(rig));
 	KUNIT_EXPECT_FALSE(test, rig_poll(rig));
-	/* An interrupted task that is told nothing: the writer had nobody to send anything to. */
+	/* There is no sleeping reader, so no wake-up is pending. */
 	KUNIT_EXPECT_EQ(test, rig->event->pending_wakeup, 0);
 }
 
-/* A wake-up asked for inside another writer comes when that one has published both. */
+/* The wake-up of a nested writer is done when the outermost one has published. */
 static void test_wakeup_nested(struct kunit *test)
 {
 	struct perf_event_attr attr = { .wakeup_events = 1 };
@@ -750,7 +561,7 @@ static void test_wakeup_nested(struct kunit *test)
 	struct perf_output_handle outer;
 
 	KUNIT_ASSERT_EQ(test, rig_begin(rig, &outer, 1), 0);
-	write_sample(rig);
+	rig_write_sample(rig);
 	KUNIT_EXPECT_FALSE(test, rig_poll(rig));
 	rig_end(&outer, 0, 1);
 	KUNIT_EXPECT_TRUE(test, rig_poll(rig));
@@ -758,7 +569,7 @@ static void test_wakeup_nested(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->seen, 2);
 }
 
-/* Another event of a rig's buffer, with a reader who sleeps. */
+/* Another event with the buffer of a rig, and a sleeping reader of it. */
 struct sleeper {
 	struct perf_event	event;
 	struct wait_queue_entry	wait;
@@ -771,8 +582,8 @@ static int sleeper_woken(struct wait_queue_entry *wait, unsigned int mode, int f
 	return 0;
 }
 
-/* Who has filled a buffer to the reader's mark and leaves it at once does not take the news along. */
-static void test_told_by_leaver(struct kunit *test)
+/* An event that reaches the watermark and is detached at once still wakes the reader. */
+static void test_wakeup_after_detach(struct kunit *test)
 {
 	struct perf_event_attr attr = { .wakeup_events = 1 };
 	struct rig *rig = rig_start(test, 1, true, &attr);
@@ -788,8 +599,8 @@ static void test_told_by_leaver(struct kunit *test)
 		perf_buffer_attach(rig->rb, &s->event);
 
 	scoped_guard(irqsave) {
-		write_sample(rig);
-		/* As if it were switched to another buffer. */
+		rig_write_sample(rig);
+		/* As a switch to another buffer does. */
 		rcu_assign_pointer(rig->event->rb, NULL);
 	}
 	perf_event_pending_sync(rig->event);
@@ -802,13 +613,13 @@ static void test_told_by_leaver(struct kunit *test)
 	synchronize_rcu();
 }
 
-/* READ records of children come from where these exit: while another CPU writes, ours are lost. */
+/* A child event writes PERF_RECORD_READ on any CPU; it is lost while another CPU writes. */
 static void test_crowded_by_inherit_stat(struct kunit *test)
 {
 	struct perf_event_attr attr = { .inherit = 1, .inherit_stat = 1 };
 	struct rig *rig = rig_start(test, 1, true, &attr);
 
-	KUNIT_ASSERT_TRUE(test, rig->rb->crowded);
+	KUNIT_ASSERT_TRUE(test, rig->rb->multi_writer);
 	KUNIT_EXPECT_TRUE(test, rig_write(rig, 1));
 	atomic_set(&rig->rb->owner, nr_cpu_ids + 1);
 	KUNIT_EXPECT_FALSE(test, rig_write(rig, 1));
@@ -834,13 +645,13 @@ static void write_paused(void *info)
 	}
 }
 
-/* What all CPUs lose while a crowded buffer is paused is counted as well. */
+/* Records that all CPUs lose while a multi_writer buffer is paused are counted. */
 static void test_crowded_paused(struct kunit *test)
 {
 	struct perf_event_attr attr = { .inherit = 1 };
 	struct rig *rig = rig_start(test, 1, true, &attr);
 
-	KUNIT_ASSERT_TRUE(test, rig->rb->crowded);
+	KUNIT_ASSERT_TRUE(test, rig->rb->multi_writer);
 	KUNIT_EXPECT_EQ(test, perf_event_pause_output(rig->event, true), 0);
 	scoped_guard(cpus_read_lock) {
 		on_each_cpu(write_paused, rig, 1);
@@ -853,46 +664,58 @@ static void test_crowded_paused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->lost, rig->written - 1);
 }
 
-/* One event of one CPU, inherited or not, has its buffer to itself. */
+/* inherit_stat without inherit: one writer at a time. */
 static void test_not_crowded(struct kunit *test)
 {
 	struct perf_event_attr attr = { .inherit_stat = 1 };
 
-	KUNIT_EXPECT_FALSE(test, rig_start(test, 1, true, &attr)->rb->crowded);
+	KUNIT_EXPECT_FALSE(test, rig_start(test, 1, true, &attr)->rb->multi_writer);
+}
+
+/* A redirection that is refused leaves the target's buffer as it was. */
+static void test_not_crowded_by_refused(struct kunit *test)
+{
+	struct perf_event_attr attr = { .inherit = 1, .inherit_stat = 1 };
+	static struct pmu pmu;
+	struct rig *target = rig_start(test, 1, true, NULL);
+	struct rig *mapped = rig_start(test, 1, true, &attr);
+
+	target->event->pmu = &pmu;
+	mapped->event->pmu = &pmu;
+	target->rb->mmap_count = 1;
+	atomic_set(&mapped->event->mmap_count, 1);
+	KUNIT_EXPECT_EQ(test, perf_event_set_output(mapped->event, target->event), -EINVAL);
+	KUNIT_EXPECT_FALSE(test, target->rb->multi_writer);
+	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(mapped->event->rb), mapped->rb);
 }
 
 static struct kunit_case buffer_cases[] = {
-	KUNIT_CASE(test_nest_four_deep),
-	KUNIT_CASE(test_nest_twice),
-	KUNIT_CASE(test_nest_wraps),
-	KUNIT_CASE(test_room),
 	KUNIT_CASE(test_lost_exact),
 	KUNIT_CASE(test_lost_exact_nested),
-	KUNIT_CASE(test_pause),
+	KUNIT_CASE(test_pause_output),
 	KUNIT_CASE(test_no_data_pages),
 	KUNIT_CASE(test_overwrite_forward),
 	KUNIT_CASE(test_overwrite_backward),
 	KUNIT_CASE(test_consume_backward),
 	KUNIT_CASE(test_pieces),
 	KUNIT_CASE(test_raw),
+	KUNIT_CASE(test_lost_too_large),
 	KUNIT_CASE(test_watermark),
 	KUNIT_CASE(test_watermark_default),
 	KUNIT_CASE(test_wakeup_events),
-	KUNIT_CASE(test_told_once),
+	KUNIT_CASE(test_wakeup_once),
 	KUNIT_CASE(test_wakeup_nested),
-	KUNIT_CASE(test_told_by_leaver),
+	KUNIT_CASE(test_wakeup_after_detach),
 	KUNIT_CASE(test_crowded_by_inherit_stat),
 	KUNIT_CASE(test_crowded_paused),
 	KUNIT_CASE(test_not_crowded),
-	{}
+	KUNIT_CASE(test_not_crowded_by_refused),
+	{ }
 };
 
 static struct kunit_suite buffer_suite = {
-	.name = "perf_buffer",
-	.test_cases = buffer_cases,
+	.name		= "perf_buffer",
+	.test_cases	= buffer_cases,
 };
 
-kunit_test_suites(&buffer_suite);
-
-MODULE_DESCRIPTION("Tests of perf buffers");
-MODULE_LICENSE("GPL");
+kunit_test_suite(buffer_suite);

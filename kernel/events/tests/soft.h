@@ -3,12 +3,23 @@
 #ifndef _KERNEL_EVENTS_TESTS_SOFT_H
 #define _KERNEL_EVENTS_TESTS_SOFT_H
 
-#include <kunit/test.h>
 #include <linux/perf_event.h>
 #include <linux/smp.h>
 
+#include "helpers.h"
+
 /* What no other code of a test machine raises. */
 #define SOFT	PERF_COUNT_SW_EMULATION_FAULTS
+
+static inline struct perf_event_attr soft_attr(u64 period)
+{
+	return (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(struct perf_event_attr),
+		.config = SOFT,
+		.sample_period = period,
+	};
+}
 
 static inline void raise_one(void *unused)
 {
@@ -30,17 +41,4 @@ static inline void raise_on(int cpu, unsigned int nr)
 		smp_call_function_single(cpu, raise_one, NULL, 1);
 }
 
-static inline u64 value_of(struct perf_event *event)
-{
-	u64 enabled, running;
-
-	return perf_event_read_value(event, &enabled, &running);
-}
-
-static inline void need_two_cpus(struct kunit *test)
-{
-	if (!cpu_online(1))
-		kunit_skip(test, "needs CPUs 0 and 1");
-}
-
-#endif
+#endif /* _KERNEL_EVENTS_TESTS_SOFT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What perf asks the architecture about registers. The PMU has nothing here: see
+ * Register state of the interrupted context, for the perf core. The PMU drivers' headers are
  * linux/perf/arm_pmu.h and linux/perf/arm_pmuv3.h.
  */
 #ifndef __ASM_PERF_EVENT_H
@@ -16,19 +16,21 @@ unsigned long perf_instruction_pointer(struct pt_regs *regs);
 unsigned long perf_misc_flags(struct pt_regs *regs);
 #define perf_misc_flags(regs)		perf_misc_flags(regs)
 
-/* BPF programs see the part of pt_regs that is ABI. */
+/* Only the user_regs part of pt_regs is ABI, which BPF programs may depend on. */
 #define perf_arch_bpf_user_pt_regs(regs)	(&(regs)->user_regs)
 
 /*
- * Enough of the caller for the unwinder to start from: program counter, frame, stack, and a mode
- * that says "kernel".
+ * Sets the registers that the unwinder needs to start at the caller: program counter, frame
+ * pointer, stack pointer and, in pstate, kernel mode.
  */
-#define perf_arch_fetch_caller_regs(regs, caller_ip)				\
+#define perf_arch_fetch_caller_regs(frame, caller_ip)				\
 do {										\
-	(regs)->pstate = PSR_MODE_EL1h;						\
-	(regs)->sp = current_stack_pointer;					\
-	(regs)->regs[29] = (unsigned long)__builtin_frame_address(0);		\
-	(regs)->pc = (caller_ip);						\
+	struct pt_regs *__regs = (frame);					\
+										\
+	__regs->pstate = PSR_MODE_EL1h;						\
+	__regs->sp = current_stack_pointer;					\
+	__regs->regs[29] = (unsigned long)__builtin_frame_address(0);		\
+	__regs->pc = (caller_ip);						\
 } while (0)
 #endif
 

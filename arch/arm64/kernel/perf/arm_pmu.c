@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPU PMUs of the Arm architectures: what does not depend on the registers.
+ * Framework for CPU PMUs of the Arm architectures: the part that does not depend on registers.
  *
- * Setting up events, periods, a plain implementation of struct pmu over the callbacks of struct
- * arm_pmu, hotplug, power-down, registration. Uses perf's public header only.
+ * Event setup, sampling periods, pmu::add and del by the callbacks of struct arm_pmu, CPU hotplug,
+ * power-down, registration. Uses the perf core's public header only.
  *
- * struct pmu_hw_events is per CPU and used by that CPU with interrupts off. The overflow handler
- * may come in between as an NMI: it finds an event in hw_events::events[] or it does not, and
- * counts are brought up to date by compare-and-exchange.
+ * struct pmu_hw_events is per CPU and accessed by that CPU with interrupts off. The overflow
+ * handler may interrupt such an access as an NMI: entries of pmu_hw_events::events[] are set and
+ * cleared by single stores, and counts are updated by compare-and-exchange.
  */
 #define pr_fmt(fmt) "arm_pmu: " fmt
 
@@ -22,7 +22,7 @@
 
 /* ---------------------------------------------------------------- event maps */
 
-static int map_hardware_event(const unsigned int (*map)[PERF_COUNT_HW_MAX], u64 config)
+static int armpmu_map_hardware(const unsigned int (*map)[PERF_COUNT_HW_MAX], u64 config)
 {
 	if (config >= PERF_COUNT_HW_MAX)
 		return perf_refuse(-EINVAL, "config: there is no hardware event %llu", config);
@@ -32,7 +32,7 @@ static int map_hardware_event(const unsigned int (*map)[PERF_COUNT_HW_MAX], u64 
 	return (*map)[config];
 }
 
-static int map_cache_event(const unsigned int (*map)[C(MAX)][C(OP_MAX)][C(RESULT_MAX)], u64 config)
+static int armpmu_map_cache(const unsigned int (*map)[C(MAX)][C(OP_MAX)][C(RESULT_MAX)], u64 config)
 {
 	u8 cache = config, op = config >> 8, result = config >> 16;
 	unsigned int id;
@@ -47,13 +47,15 @@ static int map_cache_event(const unsigned int (*map)[C(MAX)][C(OP_MAX)][C(RESULT
 }
 
 /**
- * armpmu_map_event - number of the hardware event that an event asks for
- * @event: the event
- * @event_map: numbers of PERF_TYPE_HARDWARE events; may be NULL
- * @cache_map: numbers of PERF_TYPE_HW_CACHE events; may be NULL
- * @raw_event_mask: bits of attr::config that are the number, for raw events
+ * armpmu_map_event - number of the hardware event that an event's attr selects
+ * @event: event that is being opened
+ * @event_map: event numbers of PERF_TYPE_HARDWARE; may be NULL
+ * @cache_map: event numbers of PERF_TYPE_HW_CACHE; may be NULL
+ * @raw_event_mask: bits of attr::config that are the event number of a raw event
  *
- * Return: the number; -ENOENT if there is no such event, -EINVAL if there cannot be.
+ * Context: process context; may sleep.
+ * Return: the event number; -ENOENT if the maps do not have the event, -EINVAL if attr::config is
+ * not a valid event of its type.
  */
 int armpmu_map_event(struct perf_event *event,
 		     const unsigned int (*event_map)[PERF_COUNT_HW_MAX],
@@ -69,9 +71,9 @@ int armpmu_map_event(struct perf_event *event,
 	case PERF_TYPE_RAW:
 		return config & raw_event_mask;
 	case PERF_TYPE_HARDWARE:
-		return map_hardware_event(event_map, config);
+		return armpmu_map_hardware(event_map, config);
 	case PERF_TYPE_HW_CACHE:
-		return map_cache_event(cache_map, config);
+		return armpmu_map_cache(cache_map, config);
 	default:
 		return -ENOENT;
 	}
@@ -79,8 +81,8 @@ int armpmu_map_event(struct perf_event *event,
 
 /* ------------------------------------------------------------ counts and periods */
 
-/* Largest value of the counter. */
-static u64 counter_max(const struct perf_event *event)
+/* Largest value of the event's counter. */
+static u64 armpmu_counter_max(const struct perf_event *event)
 {
 	if (event->hw.flags & ARMPMU_EVT_64BIT)
 		return U64_MAX;
@@ -92,12 +94,15 @@ static u64 counter_max(const struct perf_event *event)
 }
 
 /**
- * armpmu_period_left - events until the next overflow; begins a new period if this one is used up
- * @event: a sampling event, its count up to date
- * @began: set to whether a new period began
+ * armpmu_period_left - occurrences until the next overflow; starts a new period if needed
+ * @event: sampling event, its count and period_left up to date
+ * @began: set to true if the period was over and a new one began, else to false
  *
- * What went past the end of the old period is taken off the new one, so that periods do not drift,
- * unless that is more than a whole period.
+ * Occurrences beyond the end of the old period shorten the new one, so that samples do not drift,
+ * unless there are more of them than a whole period.
+ *
+ * Context: any, also NMI; interrupts off.
+ * Return: occurrences until the next overflow, at least 1.
  */
 s64 armpmu_period_left(struct perf_event *event, bool *began)
 {
@@ -109,7 +114,7 @@ s64 armpmu_period_left(struct perf_event *event, bool *began)
 	if (left > 0)
 		return left;
 
-	/* A hypervisor emulating a counter can come here with a period past the end of s64. */
+	/* The period of an event that KVM opens for a guest's counter can exceed S64_MAX. */
 	if (period <= 0)
 		period = S64_MAX;
 
@@ -120,12 +125,14 @@ s64 armpmu_period_left(struct perf_event *event, bool *began)
 }
 
 /**
- * armpmu_period_resume - the same for an event that is being started
- * @event: a sampling event
+ * armpmu_period_resume - occurrences until the next overflow, for an event that is being started
+ * @event: sampling event, its count and period_left up to date
  *
- * If it overflowed while it was being stopped, the overflow is made up for at once: it is the next
- * event that overflows. To begin a new period instead would swallow a sample and make the period
- * twice as long.
+ * If the period ended while the event was being stopped, the next occurrence overflows and takes
+ * the sample that is due. A new period instead would lose that sample and double the interval.
+ *
+ * Context: any, also NMI; interrupts off.
+ * Return: occurrences until the next overflow, at least 1.
  */
 s64 armpmu_period_resume(struct perf_event *event)
 {
@@ -141,13 +148,13 @@ s64 armpmu_period_resume(struct perf_event *event)
 }
 
 /*
- * Half the range at most: the counter can run on for the other half before it is read, and the
- * difference is still right.
+ * Sets the counter to overflow after @left occurrences, at most half of its range: the difference
+ * to prev_count stays unambiguous while the counter runs on for the other half before it is read.
  */
-static void program_counter(struct perf_event *event, s64 left)
+static void armpmu_write_period(struct perf_event *event, s64 left)
 {
 	struct arm_pmu *armpmu = to_arm_pmu(event->pmu);
-	u64 max = counter_max(event);
+	u64 max = armpmu_counter_max(event);
 
 	left = min_t(u64, left, max >> 1);
 	local64_set(&event->hw.prev_count, -left);
@@ -157,25 +164,27 @@ static void program_counter(struct perf_event *event, s64 left)
 
 /**
  * armpmu_event_set_period - set the counter of an event for the rest of its period
- * @event: the event, its count up to date; on this CPU
+ * @event: event on a counter of this CPU, its count up to date
  *
- * Context: any, interrupts off. Return: 1 if a new period began: the old one has overflowed. 0 if
- * the counter only has to be set again, being narrower than the period.
+ * Context: any, also NMI; interrupts off.
+ * Return: 1 if a new period began, so that an overflow is to be reported; 0 if the counter, being
+ * narrower than the period, was only set again.
  */
 int armpmu_event_set_period(struct perf_event *event)
 {
 	bool began;
 	s64 left = armpmu_period_left(event, &began);
 
-	program_counter(event, left);
+	armpmu_write_period(event, left);
 	return began;
 }
 
 /**
- * armpmu_event_update - bring the count of an event up to date
- * @event: the event; on this CPU
+ * armpmu_event_update - update the count of an event from its counter
+ * @event: event on a counter of this CPU
  *
- * Context: any, interrupts off. Return: value of its counter.
+ * Context: any, also NMI; interrupts off.
+ * Return: value of the event's counter.
  */
 u64 armpmu_event_update(struct perf_event *event)
 {
@@ -188,22 +197,22 @@ u64 armpmu_event_update(struct perf_event *event)
 		now = armpmu->read_counter(event);
 	} while (!local64_try_cmpxchg(&hw->prev_count, &before, now));
 
-	delta = (now - before) & counter_max(event);
+	delta = (now - before) & armpmu_counter_max(event);
 	local64_add(delta, &event->count);
 	local64_sub(delta, &hw->period_left);
 	return now;
 }
 
-/* ------------------------------------------------------------------ struct pmu */
+/* ----------------------------------------------------------- struct pmu callbacks */
 
-static bool runs_here(struct arm_pmu *armpmu)
+static bool armpmu_on_this_cpu(struct arm_pmu *armpmu)
 {
 	return cpumask_test_cpu(smp_processor_id(), &armpmu->supported_cpus);
 }
 
 static void armpmu_read(struct perf_event *event)
 {
-	/* What stands still is up to date, and the counter may have been without power since. */
+	/* A stopped event is up to date; its counter may have lost its value in a power-down. */
 	if (!(event->hw.state & PERF_HES_STOPPED))
 		armpmu_event_update(event);
 }
@@ -212,7 +221,7 @@ static void armpmu_stop(struct perf_event *event, int flags)
 {
 	const int stopped = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 
-	/* To leave PERF_EF_UPDATE out would save nothing. */
+	/* The count is updated without PERF_EF_UPDATE, too: the counter is not read later. */
 	if (event->hw.state & PERF_HES_STOPPED)
 		return;
 
@@ -223,15 +232,15 @@ static void armpmu_stop(struct perf_event *event, int flags)
 }
 
 /*
- * The counter is set whether PERF_EF_RELOAD is there or not: from stop to start it may have been
- * another event's.
+ * The counter is set without PERF_EF_RELOAD, too: another event may have used it since the event
+ * was stopped.
  */
 static void armpmu_start(struct perf_event *event, int flags)
 {
 	struct arm_pmu *armpmu = to_arm_pmu(event->pmu);
 
 	event->hw.state = 0;
-	program_counter(event, armpmu_period_resume(event));
+	armpmu_write_period(event, armpmu_period_resume(event));
 	armpmu->enable(event);
 }
 
@@ -242,7 +251,7 @@ static int armpmu_add(struct perf_event *event, int flags)
 	struct hw_perf_event *hw = &event->hw;
 	int idx;
 
-	if (!runs_here(armpmu))
+	if (!armpmu_on_this_cpu(armpmu))
 		return -ENOENT;
 
 	idx = armpmu->get_event_idx(hw_events, event);
@@ -278,7 +287,7 @@ static void armpmu_enable(struct pmu *pmu)
 	struct arm_pmu *armpmu = to_arm_pmu(pmu);
 	struct pmu_hw_events *hw_events = this_cpu_ptr(armpmu->hw_events);
 
-	if (runs_here(armpmu) && !bitmap_empty(hw_events->used_mask, ARMPMU_MAX_HWEVENTS))
+	if (armpmu_on_this_cpu(armpmu) && !bitmap_empty(hw_events->used_mask, ARMPMU_MAX_HWEVENTS))
 		armpmu->start(armpmu);
 }
 
@@ -286,7 +295,7 @@ static void armpmu_disable(struct pmu *pmu)
 {
 	struct arm_pmu *armpmu = to_arm_pmu(pmu);
 
-	if (runs_here(armpmu))
+	if (armpmu_on_this_cpu(armpmu))
 		armpmu->stop(armpmu);
 }
 
@@ -296,10 +305,12 @@ static void armpmu_filter(struct pmu *pmu, int cpu, bool *ret)
 }
 
 /**
- * armpmu_event_setup - fill in the hw_perf_event of a new event
- * @event: the event
+ * armpmu_event_setup - initialize the hw_perf_event of a new event
+ * @event: event that is being opened
  *
- * Return: 0; -ENOENT if it is not for this PMU or not for its CPU; -EINVAL; -EOPNOTSUPP.
+ * Context: process context; may sleep.
+ * Return: 0; -ENOENT if this PMU does not have the event or @event's CPU does not have this PMU;
+ * -EINVAL or -EOPNOTSUPP if an attribute is invalid or not supported.
  */
 int armpmu_event_setup(struct perf_event *event)
 {
@@ -315,7 +326,8 @@ int armpmu_event_setup(struct perf_event *event)
 	if (id < 0)
 		return id;
 	if (has_branch_stack(event))
-		return perf_refuse(-EOPNOTSUPP, "sample_type: BRANCH_STACK is not to be had on this CPU");
+		return perf_refuse(-EOPNOTSUPP,
+				   "sample_type: BRANCH_STACK is not supported on this CPU");
 
 	hw->idx = -1;
 	hw->config = 0;
@@ -330,15 +342,12 @@ int armpmu_event_setup(struct perf_event *event)
 	return 0;
 }
 
-/**
- * armpmu_counts_in_group - does a group need a counter for this member?
- * @member: leader or sibling
- * @newcomer: the event that is about to join
- *
- * A disabled sibling does not: the group runs without it. The leader is taken for enabled since
- * nothing of the group runs before it is.
+/*
+ * Must @member have a counter for the group that @newcomer joins to run? A disabled sibling needs
+ * none, since the group runs without it. The leader is taken as enabled, since no member runs while
+ * the leader is disabled.
  */
-bool armpmu_counts_in_group(struct perf_event *member, struct perf_event *newcomer)
+static bool armpmu_group_needs(struct perf_event *member, struct perf_event *newcomer)
 {
 	if (is_software_event(member))
 		return false;
@@ -350,12 +359,12 @@ bool armpmu_counts_in_group(struct perf_event *member, struct perf_event *newcom
 	return member->state > PERF_EVENT_STATE_OFF;
 }
 
-static bool claim_counter(struct pmu_hw_events *trial, struct perf_event *member,
-			  struct perf_event *newcomer)
+static bool armpmu_group_claim(struct pmu_hw_events *trial, struct perf_event *member,
+			       struct perf_event *newcomer)
 {
 	struct arm_pmu *armpmu = to_arm_pmu(newcomer->pmu);
 
-	if (!armpmu_counts_in_group(member, newcomer))
+	if (!armpmu_group_needs(member, newcomer))
 		return true;
 	if (member->pmu != newcomer->pmu)
 		return false;
@@ -363,27 +372,27 @@ static bool claim_counter(struct pmu_hw_events *trial, struct perf_event *member
 	return armpmu->get_event_idx(trial, member) >= 0;
 }
 
-/* Could the group run on a PMU of which nobody else uses anything? */
-static bool group_fits(struct perf_event *event)
+/* Does the group fit on a PMU with all counters free? */
+static bool armpmu_group_fits(struct perf_event *event)
 {
 	struct perf_event *leader = event->group_leader, *sibling;
 	struct pmu_hw_events trial = {};
 
 	if (leader == event)
 		return true;
-	if (!claim_counter(&trial, leader, event))
+	if (!armpmu_group_claim(&trial, leader, event))
 		return false;
 	for_each_sibling_event(sibling, leader) {
-		if (!claim_counter(&trial, sibling, event))
+		if (!armpmu_group_claim(&trial, sibling, event))
 			return false;
 	}
 
-	return claim_counter(&trial, event, event);
+	return armpmu_group_claim(&trial, event, event);
 }
 
 /*
- * An event that does not sample has a period all the same: its counter must not go through its
- * range unseen.
+ * An event that does not sample has a period, too, of half its counter's range, so that the count
+ * is updated before the difference to the last value becomes ambiguous.
  */
 static int armpmu_event_init(struct perf_event *event)
 {
@@ -395,51 +404,52 @@ static int armpmu_event_init(struct perf_event *event)
 		return err;
 
 	if (!is_sampling_event(event)) {
-		hw->sample_period = counter_max(event) >> 1;
+		hw->sample_period = armpmu_counter_max(event) >> 1;
 		hw->last_period = hw->sample_period;
 		local64_set(&hw->period_left, hw->sample_period);
 	}
 
-	return group_fits(event) ? 0 : -EINVAL;
+	return armpmu_group_fits(event) ? 0 : -EINVAL;
 }
 
 /* ----------------------------------------------------------------- power-down */
 
 /*
- * Only events that this has stopped are started again; there may be others that are throttled.
+ * Records which events were running: armpmu_power_up() must not start those that are stopped for
+ * another reason, such as throttling.
  */
-static void power_down(struct arm_pmu *armpmu)
+static void armpmu_power_down(struct arm_pmu *armpmu)
 {
 	struct pmu_hw_events *hw_events = this_cpu_ptr(armpmu->hw_events);
 	int idx;
 
-	bitmap_zero(hw_events->asleep, ARMPMU_MAX_HWEVENTS);
+	bitmap_zero(hw_events->suspended, ARMPMU_MAX_HWEVENTS);
 	for (idx = 0; idx < ARMPMU_MAX_HWEVENTS; idx++) {
 		struct perf_event *event = hw_events->events[idx];
 
 		if (!event || event->hw.state & PERF_HES_STOPPED)
 			continue;
 		armpmu_stop(event, PERF_EF_UPDATE);
-		__set_bit(idx, hw_events->asleep);
+		__set_bit(idx, hw_events->suspended);
 	}
 }
 
-static void power_up(struct arm_pmu *armpmu)
+static void armpmu_power_up(struct arm_pmu *armpmu)
 {
 	struct pmu_hw_events *hw_events = this_cpu_ptr(armpmu->hw_events);
 	int idx;
 
-	for_each_set_bit(idx, hw_events->asleep, ARMPMU_MAX_HWEVENTS)
+	for_each_set_bit(idx, hw_events->suspended, ARMPMU_MAX_HWEVENTS)
 		armpmu_start(hw_events->events[idx], PERF_EF_RELOAD);
 	armpmu_enable(&armpmu->pmu);
 }
 
 #ifdef CONFIG_CPU_PM
-static int cpu_pm_event(struct notifier_block *nb, unsigned long action, void *unused)
+static int armpmu_cpu_pm_event(struct notifier_block *nb, unsigned long action, void *unused)
 {
 	struct arm_pmu *armpmu = container_of(nb, struct arm_pmu, cpu_pm_nb);
 
-	if (!runs_here(armpmu))
+	if (!armpmu_on_this_cpu(armpmu))
 		return NOTIFY_DONE;
 
 	switch (action) {
@@ -447,7 +457,7 @@ static int cpu_pm_event(struct notifier_block *nb, unsigned long action, void *u
 		armpmu->power_down(armpmu);
 		return NOTIFY_OK;
 	case CPU_PM_EXIT:
-		/* What the registers hold now is unknown, whether they were in use or not. */
+		/* All registers are undefined now, those of unused counters included. */
 		if (armpmu->reset)
 			armpmu->reset(armpmu);
 		fallthrough;
@@ -459,24 +469,24 @@ static int cpu_pm_event(struct notifier_block *nb, unsigned long action, void *u
 	}
 }
 
-static int watch_power(struct arm_pmu *armpmu)
+static int armpmu_cpu_pm_register(struct arm_pmu *armpmu)
 {
-	armpmu->cpu_pm_nb.notifier_call = cpu_pm_event;
+	armpmu->cpu_pm_nb.notifier_call = armpmu_cpu_pm_event;
 	return cpu_pm_register_notifier(&armpmu->cpu_pm_nb);
 }
 
-static void unwatch_power(struct arm_pmu *armpmu)
+static void armpmu_cpu_pm_unregister(struct arm_pmu *armpmu)
 {
 	cpu_pm_unregister_notifier(&armpmu->cpu_pm_nb);
 }
 #else
-static int watch_power(struct arm_pmu *armpmu)		{ return 0; }
-static void unwatch_power(struct arm_pmu *armpmu)	{ }
+static int armpmu_cpu_pm_register(struct arm_pmu *armpmu)		{ return 0; }
+static void armpmu_cpu_pm_unregister(struct arm_pmu *armpmu)	{ }
 #endif
 
 /* -------------------------------------------------------------------- hotplug */
 
-static int pmu_cpu_starting(unsigned int cpu, struct hlist_node *node)
+static int armpmu_cpu_starting(unsigned int cpu, struct hlist_node *node)
 {
 	struct arm_pmu *armpmu = hlist_entry(node, struct arm_pmu, node);
 
@@ -489,7 +499,7 @@ static int pmu_cpu_starting(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-static int pmu_cpu_dying(unsigned int cpu, struct hlist_node *node)
+static int armpmu_cpu_dying(unsigned int cpu, struct hlist_node *node)
 {
 	struct arm_pmu *armpmu = hlist_entry(node, struct arm_pmu, node);
 
@@ -498,35 +508,35 @@ static int pmu_cpu_dying(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-static int __init hotplug_init(void)
+static int __init armpmu_hotplug_init(void)
 {
 	return cpuhp_setup_state_multi(CPUHP_AP_PERF_ARM_STARTING, "perf/arm/pmu:starting",
-				       pmu_cpu_starting, pmu_cpu_dying);
+				       armpmu_cpu_starting, armpmu_cpu_dying);
 }
-subsys_initcall(hotplug_init);
+subsys_initcall(armpmu_hotplug_init);
 
 /* ---------------------------------------------------------------------- sysfs */
 
 static ssize_t cpus_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	struct arm_pmu *armpmu = to_arm_pmu((struct pmu *)dev_get_drvdata(dev));
+	struct arm_pmu *armpmu = armpmu_of_dev(dev);
 
 	return cpumap_print_to_pagebuf(true, page, &armpmu->supported_cpus);
 }
 static DEVICE_ATTR_RO(cpus);
 
-static struct attribute *common_attrs[] = {
+static struct attribute *armpmu_common_attrs[] = {
 	&dev_attr_cpus.attr,
 	NULL
 };
 
-static const struct attribute_group common_group = {
-	.attrs = common_attrs,
+static const struct attribute_group armpmu_common_group = {
+	.attrs = armpmu_common_attrs,
 };
 
 /* ----------------------------------------------------------------- registration */
 
-static const struct pmu default_pmu = {
+static const struct pmu armpmu_default_pmu = {
 	.event_init	= armpmu_event_init,
 	.filter		= armpmu_filter,
 	.read		= armpmu_read,
@@ -540,9 +550,10 @@ static const struct pmu default_pmu = {
 };
 
 /**
- * armpmu_alloc - a new arm_pmu with the framework's callbacks
+ * armpmu_alloc - allocate an arm_pmu with the framework's callbacks
  *
- * Return: the PMU, for the driver to complete; NULL if there is no memory.
+ * Context: process context; may sleep.
+ * Return: the PMU, which the driver completes; NULL if memory is short.
  */
 struct arm_pmu *armpmu_alloc(void)
 {
@@ -557,17 +568,19 @@ struct arm_pmu *armpmu_alloc(void)
 		return NULL;
 	}
 
-	armpmu->pmu = default_pmu;
+	armpmu->pmu = armpmu_default_pmu;
 	armpmu->pmu.attr_groups = armpmu->attr_groups;
-	armpmu->power_down = power_down;
-	armpmu->power_up = power_up;
-	armpmu->attr_groups[ARMPMU_ATTR_GROUP_COMMON] = &common_group;
+	armpmu->power_down = armpmu_power_down;
+	armpmu->power_up = armpmu_power_up;
+	armpmu->attr_groups[ARMPMU_ATTR_GROUP_COMMON] = &armpmu_common_group;
 	return armpmu;
 }
 
 /**
- * armpmu_free - undo armpmu_alloc()
- * @armpmu: a PMU that is not registered
+ * armpmu_free - free an arm_pmu
+ * @armpmu: PMU from armpmu_alloc() that is not registered
+ *
+ * Context: process context.
  */
 void armpmu_free(struct arm_pmu *armpmu)
 {
@@ -575,8 +588,8 @@ void armpmu_free(struct arm_pmu *armpmu)
 	kfree(armpmu);
 }
 
-/* Without an interrupt anywhere it can count but not sample. */
-static bool has_interrupt(struct arm_pmu *armpmu)
+/* Without an interrupt on any CPU the PMU can count but not sample. */
+static bool armpmu_has_irq(struct arm_pmu *armpmu)
 {
 	int cpu;
 
@@ -587,7 +600,7 @@ static bool has_interrupt(struct arm_pmu *armpmu)
 	return false;
 }
 
-static void announce(struct arm_pmu *armpmu)
+static void armpmu_print_info(struct arm_pmu *armpmu)
 {
 	unsigned int counters = bitmap_weight(armpmu->cntr_mask, ARMPMU_MAX_HWEVENTS);
 	bool samples = !(armpmu->pmu.capabilities & PERF_PMU_CAP_NO_INTERRUPT);
@@ -597,16 +610,17 @@ static void announce(struct arm_pmu *armpmu)
 }
 
 /**
- * armpmu_register - let perf, and KVM, have a PMU
- * @armpmu: the PMU, complete, its interrupts requested
+ * armpmu_register - register a PMU with the perf core and with KVM
+ * @armpmu: PMU with all members set and its interrupts requested
  *
- * Context: may sleep. Return: 0 or -errno.
+ * Context: process context; may sleep.
+ * Return: 0 or -errno.
  */
 int armpmu_register(struct arm_pmu *armpmu)
 {
 	int err;
 
-	if (!has_interrupt(armpmu))
+	if (!armpmu_has_irq(armpmu))
 		armpmu->pmu.capabilities |= PERF_PMU_CAP_NO_INTERRUPT;
 	if (!armpmu->set_event_filter)
 		armpmu->pmu.capabilities |= PERF_PMU_CAP_NO_EXCLUDE;
@@ -614,19 +628,19 @@ int armpmu_register(struct arm_pmu *armpmu)
 	err = cpuhp_state_add_instance(CPUHP_AP_PERF_ARM_STARTING, &armpmu->node);
 	if (err)
 		return err;
-	err = watch_power(armpmu);
+	err = armpmu_cpu_pm_register(armpmu);
 	if (err)
 		goto err_hotplug;
 	err = perf_pmu_register(&armpmu->pmu, armpmu->name, -1);
 	if (err)
 		goto err_power;
 
-	announce(armpmu);
+	armpmu_print_info(armpmu);
 	kvm_host_pmu_init(armpmu);
 	return 0;
 
 err_power:
-	unwatch_power(armpmu);
+	armpmu_cpu_pm_unregister(armpmu);
 err_hotplug:
 	cpuhp_state_remove_instance(CPUHP_AP_PERF_ARM_STARTING, &armpmu->node);
 	armpmu_irq_unbind(armpmu);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPU PMUs that ACPI describes: each CPU's entry in the MADT has the interrupts of its PMU, its
- * statistical profiling extension and its trace buffer. There is nothing that says which CPUs are
- * alike; CPUs with the same MIDR_EL1 are taken to have the same PMU.
+ * CPU PMUs on ACPI systems: each CPU's GICC entry in the MADT holds the interrupt numbers of its
+ * PMU, its statistical profiling extension (SPE) and its trace buffer extension (TRBE). ACPI does
+ * not describe which CPUs are of one type: CPUs with equal MIDR_EL1 get one PMU.
  *
  * Source: ACPI 6.5, 5.2.12.14 "GIC CPU Interface (GICC) Structure".
  *
- * Interrupts are requested once, at boot. Afterwards CPUs come up one at a time under the hotplug
- * lock and join the PMU of their kind.
+ * Interrupts are requested once, at boot. A CPU that is brought online later is added to the PMU of
+ * its type under the hotplug lock.
  */
 #define pr_fmt(fmt) "arm_pmu: " fmt
 
@@ -25,18 +25,18 @@
 
 #include "arm_pmu_internal.h"
 
-/* The PMU each CPU has joined. */
-static DEFINE_PER_CPU(struct arm_pmu *, pmu_of_cpu);
+/* The PMU of each CPU; NULL if the CPU has not been online or has no PMU. */
+static DEFINE_PER_CPU(struct arm_pmu *, armpmu_acpi_pmu);
 
 /* ------------------------------------------------------------- PMU interrupts */
 
-static int map_interrupt(int cpu)
+static int armpmu_acpi_map_irq(int cpu)
 {
 	struct acpi_madt_generic_interrupt *gicc = acpi_cpu_get_madt_gicc(cpu);
 	u32 gsi = gicc->performance_interrupt;
 	bool edge = gicc->flags & ACPI_MADT_PERFORMANCE_IRQ_MODE;
 
-	/* Zero is an interrupt number of the GIC (an SGI), but never one of a PMU. */
+	/* 0 means that there is no interrupt: GSI 0 is an SGI and never the interrupt of a PMU. */
 	if (!gsi)
 		return 0;
 
@@ -44,7 +44,7 @@ static int map_interrupt(int cpu)
 				 ACPI_ACTIVE_HIGH);
 }
 
-static void unmap_interrupt(int cpu)
+static void armpmu_acpi_unmap_irq(int cpu)
 {
 	struct acpi_madt_generic_interrupt *gicc = acpi_cpu_get_madt_gicc(cpu);
 
@@ -52,71 +52,75 @@ static void unmap_interrupt(int cpu)
 		acpi_unregister_gsi(gicc->performance_interrupt);
 }
 
-/* A CPU whose interrupt cannot be had can count all the same. */
-static void __init request_interrupts(void)
+/* A CPU still counts if its interrupt cannot be requested. */
+static void __init armpmu_acpi_request_irqs(void)
 {
 	int cpu, irq;
 
 	for_each_possible_cpu(cpu) {
-		irq = map_interrupt(cpu);
+		irq = armpmu_acpi_map_irq(cpu);
 		if (irq < 0)
 			pr_warn("CPU%d: PMU interrupt cannot be mapped (%d)\n", cpu, irq);
 		else if (!irq)
 			pr_warn("CPU%d: no PMU interrupt in the MADT\n", cpu);
 		else if (armpmu_request_irq(irq, cpu))
-			unmap_interrupt(cpu);
+			armpmu_acpi_unmap_irq(cpu);
 	}
 }
 
-/* ----------------------------------------- devices for profiling and trace buffer */
+/* -------------------------------------------------- devices for SPE and TRBE */
 
 /**
- * struct gicc_device - a device that is made of a field of each CPU's GICC entry
- * @pdev: the device; one for all CPUs
- * @irq: its interrupt resource
- * @min_length: length of a GICC entry that has the field
- * @gsi: reads the field
+ * struct armpmu_gicc_device - a platform device with its interrupt in the GICC entries
+ * @pdev: platform device, one for all CPUs
+ * @irq: interrupt resource of @pdev
+ * @min_length: minimum length in bytes of a GICC entry that has the field
+ * @gsi: value of the field; 0 if there is no interrupt
+ * @has_driver: the kernel has the device's driver, built in or as a module
  */
-struct gicc_device {
+struct armpmu_gicc_device {
 	struct platform_device	*pdev;
 	struct resource		*irq;
 	unsigned int		min_length;
 	u16			(*gsi)(const struct acpi_madt_generic_interrupt *gicc);
+	bool			has_driver;
 };
 
-static u16 spe_gsi(const struct acpi_madt_generic_interrupt *gicc)
+static u16 armpmu_acpi_spe_gsi(const struct acpi_madt_generic_interrupt *gicc)
 {
 	return gicc->spe_interrupt;
 }
 
-static u16 trbe_gsi(const struct acpi_madt_generic_interrupt *gicc)
+static u16 armpmu_acpi_trbe_gsi(const struct acpi_madt_generic_interrupt *gicc)
 {
 	return gicc->trbe_interrupt;
 }
 
-static struct resource spe_irq = { .flags = IORESOURCE_IRQ };
-static struct resource trbe_irq = { .flags = IORESOURCE_IRQ };
+static struct resource armpmu_spe_irq = { .flags = IORESOURCE_IRQ };
+static struct resource armpmu_trbe_irq = { .flags = IORESOURCE_IRQ };
 
-static struct platform_device spe_pdev = {
+static struct platform_device armpmu_spe_pdev = {
 	.name		= ARMV8_SPE_PDEV_NAME,
 	.id		= PLATFORM_DEVID_NONE,
-	.resource	= &spe_irq,
+	.resource	= &armpmu_spe_irq,
 	.num_resources	= 1,
 };
 
-static struct platform_device trbe_pdev = {
+static struct platform_device armpmu_trbe_pdev = {
 	.name		= ARMV8_TRBE_PDEV_NAME,
 	.id		= PLATFORM_DEVID_NONE,
-	.resource	= &trbe_irq,
+	.resource	= &armpmu_trbe_irq,
 	.num_resources	= 1,
 };
 
-static const struct gicc_device gicc_devices[] = {
-	{ &spe_pdev, &spe_irq, ACPI_MADT_GICC_SPE, spe_gsi },
-	{ &trbe_pdev, &trbe_irq, ACPI_MADT_GICC_TRBE, trbe_gsi },
+static const struct armpmu_gicc_device armpmu_gicc_devices[] = {
+	{ &armpmu_spe_pdev, &armpmu_spe_irq, ACPI_MADT_GICC_SPE, armpmu_acpi_spe_gsi,
+	  IS_ENABLED(CONFIG_ARM_SPE_PMU) },
+	{ &armpmu_trbe_pdev, &armpmu_trbe_irq, ACPI_MADT_GICC_TRBE, armpmu_acpi_trbe_gsi,
+	  IS_ENABLED(CONFIG_CORESIGHT_TRBE) },
 };
 
-static u16 __init gsi_of_cpu(const struct gicc_device *dev, int cpu)
+static u16 __init armpmu_acpi_cpu_gsi(const struct armpmu_gicc_device *dev, int cpu)
 {
 	const struct acpi_madt_generic_interrupt *gicc = acpi_cpu_get_madt_gicc(cpu);
 
@@ -124,20 +128,20 @@ static u16 __init gsi_of_cpu(const struct gicc_device *dev, int cpu)
 }
 
 /*
- * The interrupt that all CPUs agree on; 0 if they do not. Their drivers expect CPUs that are alike,
- * which the topology table tells by a tag.
+ * The interrupt if it is the same on all CPUs, else 0. The drivers support homogeneous systems
+ * only; a CPU's heterogeneity ID is in the processor properties topology table (PPTT).
  */
-static u16 __init common_gsi(const struct gicc_device *dev)
+static u16 __init armpmu_acpi_common_gsi(const struct armpmu_gicc_device *dev)
 {
 	int first = cpumask_first(cpu_possible_mask);
-	u16 gsi = gsi_of_cpu(dev, first);
-	int kind = find_acpi_cpu_topology_hetero_id(first);
+	u16 gsi = armpmu_acpi_cpu_gsi(dev, first);
+	int id = find_acpi_cpu_topology_hetero_id(first);
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		if (gsi_of_cpu(dev, cpu) != gsi)
+		if (armpmu_acpi_cpu_gsi(dev, cpu) != gsi)
 			return 0;
-		if (find_acpi_cpu_topology_hetero_id(cpu) != kind) {
+		if (find_acpi_cpu_topology_hetero_id(cpu) != id) {
 			pr_warn("%s: CPUs are not alike\n", dev->pdev->name);
 			return 0;
 		}
@@ -145,9 +149,9 @@ static u16 __init common_gsi(const struct gicc_device *dev)
 	return gsi;
 }
 
-static void __init create_device(const struct gicc_device *dev)
+static void __init armpmu_acpi_create_device(const struct armpmu_gicc_device *dev)
 {
-	u16 gsi = common_gsi(dev);
+	u16 gsi = dev->has_driver ? armpmu_acpi_common_gsi(dev) : 0;
 	int irq;
 
 	if (!gsi)
@@ -167,14 +171,14 @@ static void __init create_device(const struct gicc_device *dev)
 	}
 }
 
-/* -------------------------------------------------------------------- joining */
+/* ------------------------------------------------------------ CPUs and PMUs */
 
-static struct arm_pmu *pmu_by_midr(unsigned long midr)
+static struct arm_pmu *armpmu_acpi_find(unsigned long midr)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct arm_pmu *armpmu = per_cpu(pmu_of_cpu, cpu);
+		struct arm_pmu *armpmu = per_cpu(armpmu_acpi_pmu, cpu);
 
 		if (armpmu && armpmu->acpi_cpuid == midr)
 			return armpmu;
@@ -183,55 +187,56 @@ static struct arm_pmu *pmu_by_midr(unsigned long midr)
 }
 
 /*
- * One handler per PMU serves all of its interrupts, and it knows the CPU by the line: private and
- * shared numbers in one PMU are as good as the other.
+ * A PMU may have private interrupts on some CPUs and shared ones on others: the handler finds the
+ * CPU by its struct armpmu_irq.
  */
-static void join(struct arm_pmu *armpmu, unsigned int cpu)
+static void armpmu_acpi_add_cpu(struct arm_pmu *armpmu, unsigned int cpu)
 {
-	per_cpu(pmu_of_cpu, cpu) = armpmu;
+	per_cpu(armpmu_acpi_pmu, cpu) = armpmu;
 	cpumask_set_cpu(cpu, &armpmu->supported_cpus);
 }
 
 /*
- * On a CPU that comes up, before its CPUHP_AP_PERF_ARM_STARTING. There is no memory to be had here:
- * a kind of CPU that nobody had seen when the driver was probed goes without.
+ * Runs on the CPU that is brought online, before CPUHP_AP_PERF_ARM_STARTING. A PMU cannot be
+ * allocated here, in atomic context: a CPU of a type that was not online when the driver was
+ * probed remains without a PMU.
  */
-static int pmu_cpu_starting(unsigned int cpu)
+static int armpmu_acpi_cpu_starting(unsigned int cpu)
 {
 	struct arm_pmu *armpmu;
 
-	if (per_cpu(pmu_of_cpu, cpu))
+	if (per_cpu(armpmu_acpi_pmu, cpu))
 		return 0;
 
-	armpmu = pmu_by_midr(read_cpuid_id());
+	armpmu = armpmu_acpi_find(read_cpuid_id());
 	if (armpmu)
-		join(armpmu, cpu);
+		armpmu_acpi_add_cpu(armpmu, cpu);
 	else
 		pr_warn("CPU%u: first of its kind, and the PMUs are set up already\n", cpu);
 	return 0;
 }
 
-static void __init join_online(struct arm_pmu *armpmu)
+static void __init armpmu_acpi_add_online_cpus(struct arm_pmu *armpmu)
 {
 	int cpu;
 
 	for_each_online_cpu(cpu) {
-		if (!per_cpu(pmu_of_cpu, cpu) &&
+		if (!per_cpu(armpmu_acpi_pmu, cpu) &&
 		    per_cpu(cpu_data, cpu).reg_midr == armpmu->acpi_cpuid)
-			join(armpmu, cpu);
+			armpmu_acpi_add_cpu(armpmu, cpu);
 	}
 }
 
-static void __init leave(struct arm_pmu *armpmu)
+static void __init armpmu_acpi_remove_cpus(struct arm_pmu *armpmu)
 {
 	int cpu;
 
 	for_each_cpu(cpu, &armpmu->supported_cpus)
-		per_cpu(pmu_of_cpu, cpu) = NULL;
+		per_cpu(armpmu_acpi_pmu, cpu) = NULL;
 }
 
-/* The PMU of @cpu's kind, @nth of them. */
-static int __init probe_kind(armpmu_init_fn init_fn, int cpu, int nth)
+/* Sets up the PMU of @cpu's type and names it by @nth, the number of PMUs before it. */
+static int __init armpmu_acpi_probe_type(armpmu_init_fn init_fn, int cpu, int nth)
 {
 	struct arm_pmu *armpmu = armpmu_alloc();
 	char *base;
@@ -241,33 +246,35 @@ static int __init probe_kind(armpmu_init_fn init_fn, int cpu, int nth)
 		return -ENOMEM;
 
 	armpmu->acpi_cpuid = per_cpu(cpu_data, cpu).reg_midr;
-	join_online(armpmu);
+	armpmu_acpi_add_online_cpus(armpmu);
 	err = init_fn(armpmu);
 	if (err)
-		goto err_leave;
+		goto err_remove;
 
 	base = armpmu->name;
 	err = -ENOMEM;
 	armpmu->name = kasprintf(GFP_KERNEL, "%s_%d", base, nth);
 	if (!armpmu->name)
-		goto err_leave;
+		goto err_remove;
 
 	err = armpmu_register(armpmu);
 	if (!err)
 		return 0;
 
 	kfree(armpmu->name);
-err_leave:
-	leave(armpmu);
+err_remove:
+	armpmu_acpi_remove_cpus(armpmu);
 	armpmu_free(armpmu);
 	return err;
 }
 
 /**
- * arm_pmu_acpi_probe - set up the PMUs of all the kinds of CPU that are online
- * @init_fn: fills in an arm_pmu; runs with arm_pmu::supported_cpus set
+ * arm_pmu_acpi_probe - set up a PMU for each type of CPU that is online
+ * @init_fn: initializes an arm_pmu, with its supported_cpus already set; -ENODEV if these CPUs have
+ *	no PMU of the driver
  *
- * Context: may sleep. Return: 0; -ENODEV if no CPU has such a PMU; other errors.
+ * Context: initcall; may sleep.
+ * Return: 0, also on systems without ACPI; -ENODEV if no CPU has a PMU of the driver; other -errno.
  */
 int __init arm_pmu_acpi_probe(armpmu_init_fn init_fn)
 {
@@ -276,11 +283,11 @@ int __init arm_pmu_acpi_probe(armpmu_init_fn init_fn)
 	if (acpi_disabled)
 		return 0;
 
-	/* CPUs that come up while this goes on would be missed; there are none at boot. */
+	/* No CPU is brought online meanwhile: this is an initcall. */
 	for_each_online_cpu(cpu) {
-		if (per_cpu(pmu_of_cpu, cpu))
+		if (per_cpu(armpmu_acpi_pmu, cpu))
 			continue;
-		err = probe_kind(init_fn, cpu, nth);
+		err = armpmu_acpi_probe_type(init_fn, cpu, nth);
 		if (err == -ENODEV)
 			continue;
 		if (err) {
@@ -292,18 +299,19 @@ int __init arm_pmu_acpi_probe(armpmu_init_fn init_fn)
 	return nth ? 0 : -ENODEV;
 }
 
-static int __init arm_pmu_acpi_init(void)
+static int __init armpmu_acpi_init(void)
 {
 	int i;
 
 	if (acpi_disabled)
 		return 0;
 
-	for (i = 0; i < ARRAY_SIZE(gicc_devices); i++)
-		create_device(&gicc_devices[i]);
+	for (i = 0; i < ARRAY_SIZE(armpmu_gicc_devices); i++)
+		armpmu_acpi_create_device(&armpmu_gicc_devices[i]);
 
-	request_interrupts();
+	armpmu_acpi_request_irqs();
 	return cpuhp_setup_state_nocalls(CPUHP_AP_PERF_ARM_ACPI_STARTING,
-					 "perf/arm/pmu_acpi:starting", pmu_cpu_starting, NULL);
+					 "perf/arm/pmu_acpi:starting",
+					 armpmu_acpi_cpu_starting, NULL);
 }
-subsys_initcall(arm_pmu_acpi_init)
+subsys_initcall(armpmu_acpi_init)

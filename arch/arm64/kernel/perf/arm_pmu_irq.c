@@ -2,32 +2,32 @@
 /*
  * Overflow interrupts of the CPU PMUs.
  *
- * Each CPU has one line: a private interrupt (PPI), the same number on all CPUs that share it, or a
- * shared interrupt (SPI) of its own. Either is an NMI where the interrupt controller can do that.
- * A line is requested before the PMU it belongs to is known to perf, and it is unmasked by each CPU
- * for itself as it comes up.
+ * Each CPU has one line: a private interrupt (PPI), with one number for several CPUs, or a shared
+ * interrupt (SPI) of its own. Either is an NMI if the interrupt controller supports that. A line is
+ * requested before its PMU is registered; each CPU unmasks its own line when it is brought online.
  *
- * Requests and releases come from probing and are serialised by it. Enabling and disabling run on
- * the CPU itself with interrupts off. The handler reads its own CPU's struct irq_line only.
+ * Requests and releases are serialized by probing. Enabling and disabling run on the CPU itself
+ * with interrupts off. The handler reads its own CPU's struct armpmu_irq only.
  */
 #define pr_fmt(fmt) "arm_pmu: " fmt
 
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
+#include <linux/lockdep.h>
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
 
 #include "arm_pmu_internal.h"
 
 /**
- * struct irq_kind - how to handle a kind of interrupt line
- * @enable: unmask it on this CPU
- * @disable: mask it on this CPU
- * @free: give it up; the last CPU of a shared number does
- * @nmi: it comes as an NMI
+ * struct armpmu_irq_ops - operations on one type of interrupt line
+ * @enable: unmask the line on this CPU; interrupts off
+ * @disable: mask the line on this CPU; interrupts off
+ * @free: free the interrupt; called for the last CPU that uses its number; may sleep
+ * @nmi: the line is an NMI
  */
-struct irq_kind {
+struct armpmu_irq_ops {
 	void	(*enable)(unsigned int irq);
 	void	(*disable)(unsigned int irq);
 	void	(*free)(unsigned int irq, int cpu);
@@ -35,35 +35,38 @@ struct irq_kind {
 };
 
 /**
- * struct irq_line - the overflow interrupt of one CPU
- * @pmu: the PMU it is for; NULL while that is not known
- * @kind: how to handle it
- * @irq: Linux interrupt number; 0 for none
+ * struct armpmu_irq - the overflow interrupt of one CPU
+ * @pmu: PMU that signals its overflows by it; NULL until the PMU is registered
+ * @ops: operations on the line
+ * @irq: Linux interrupt number; 0 if there is none
  */
-struct irq_line {
+struct armpmu_irq {
 	struct arm_pmu		*pmu;
-	const struct irq_kind	*kind;
+	const struct armpmu_irq_ops	*ops;
 	int			irq;
 };
 
-static DEFINE_PER_CPU(struct irq_line, irq_line);
+static DEFINE_PER_CPU(struct armpmu_irq, armpmu_irq);
 
 bool armpmu_has_nmi __read_mostly;
 
 /**
- * arm_pmu_irq_is_nmi - do overflows come as NMIs?
+ * arm_pmu_irq_is_nmi - are overflow interrupts NMIs?
  *
- * The hard lockup detector is of use only then.
+ * For the hard lockup detector, which detects nothing if they are not.
+ *
+ * Context: any.
+ * Return: true if any CPU's line is an NMI.
  */
 bool arm_pmu_irq_is_nmi(void)
 {
 	return armpmu_has_nmi;
 }
 
-/* How long it took limits the sampling rate. */
-static irqreturn_t overflow_interrupt(int irq, void *this_line)
+/* The time that the handler takes limits the sampling rate. */
+static irqreturn_t armpmu_irq_handler(int irq, void *data)
 {
-	struct irq_line *line = this_line;
+	struct armpmu_irq *line = data;
 	struct arm_pmu *pmu = line->pmu;
 	irqreturn_t ret;
 	u64 begin;
@@ -78,27 +81,27 @@ static irqreturn_t overflow_interrupt(int irq, void *this_line)
 	return ret;
 }
 
-static void spi_free(unsigned int irq, int cpu)
+static void armpmu_spi_free(unsigned int irq, int cpu)
 {
-	free_irq(irq, per_cpu_ptr(&irq_line, cpu));
+	free_irq(irq, per_cpu_ptr(&armpmu_irq, cpu));
 }
 
-static void spi_nmi_free(unsigned int irq, int cpu)
+static void armpmu_spi_nmi_free(unsigned int irq, int cpu)
 {
-	free_nmi(irq, per_cpu_ptr(&irq_line, cpu));
+	free_nmi(irq, per_cpu_ptr(&armpmu_irq, cpu));
 }
 
-static void ppi_enable(unsigned int irq)
+static void armpmu_ppi_enable(unsigned int irq)
 {
 	enable_percpu_irq(irq, IRQ_TYPE_NONE);
 }
 
-static void ppi_free(unsigned int irq, int cpu)
+static void armpmu_ppi_free(unsigned int irq, int cpu)
 {
-	free_percpu_irq(irq, &irq_line);
+	free_percpu_irq(irq, &armpmu_irq);
 }
 
-static void ppi_nmi_enable(unsigned int irq)
+static void armpmu_ppi_nmi_enable(unsigned int irq)
 {
 	if (prepare_percpu_nmi(irq)) {
 		pr_err("CPU%u: interrupt %u cannot be an NMI\n", smp_processor_id(), irq);
@@ -107,85 +110,85 @@ static void ppi_nmi_enable(unsigned int irq)
 	enable_percpu_nmi(irq, IRQ_TYPE_NONE);
 }
 
-static void ppi_nmi_disable(unsigned int irq)
+static void armpmu_ppi_nmi_disable(unsigned int irq)
 {
 	disable_percpu_nmi(irq);
 	teardown_percpu_nmi(irq);
 }
 
-static void ppi_nmi_free(unsigned int irq, int cpu)
+static void armpmu_ppi_nmi_free(unsigned int irq, int cpu)
 {
-	free_percpu_nmi(irq, &irq_line);
+	free_percpu_nmi(irq, &armpmu_irq);
 }
 
-static const struct irq_kind spi = {
+static const struct armpmu_irq_ops armpmu_spi_ops = {
 	.enable		= enable_irq,
 	.disable	= disable_irq_nosync,
-	.free		= spi_free,
+	.free		= armpmu_spi_free,
 };
 
-static const struct irq_kind spi_nmi = {
+static const struct armpmu_irq_ops armpmu_spi_nmi_ops = {
 	.enable		= enable_nmi,
 	.disable	= disable_nmi_nosync,
-	.free		= spi_nmi_free,
+	.free		= armpmu_spi_nmi_free,
 	.nmi		= true,
 };
 
-static const struct irq_kind ppi = {
-	.enable		= ppi_enable,
+static const struct armpmu_irq_ops armpmu_ppi_ops = {
+	.enable		= armpmu_ppi_enable,
 	.disable	= disable_percpu_irq,
-	.free		= ppi_free,
+	.free		= armpmu_ppi_free,
 };
 
-static const struct irq_kind ppi_nmi = {
-	.enable		= ppi_nmi_enable,
-	.disable	= ppi_nmi_disable,
-	.free		= ppi_nmi_free,
+static const struct armpmu_irq_ops armpmu_ppi_nmi_ops = {
+	.enable		= armpmu_ppi_nmi_enable,
+	.disable	= armpmu_ppi_nmi_disable,
+	.free		= armpmu_ppi_nmi_free,
 	.nmi		= true,
 };
 
-static unsigned int cpus_with_irq(int irq)
+static unsigned int armpmu_irq_nr_cpus(int irq)
 {
 	unsigned int n = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		n += per_cpu(irq_line.irq, cpu) == irq;
+		n += per_cpu(armpmu_irq.irq, cpu) == irq;
 
 	return n;
 }
 
-static const struct irq_kind *kind_in_use(int irq)
+static const struct armpmu_irq_ops *armpmu_irq_ops_of(int irq)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		if (per_cpu(irq_line.irq, cpu) == irq)
-			return per_cpu(irq_line.kind, cpu);
+		if (per_cpu(armpmu_irq.irq, cpu) == irq)
+			return per_cpu(armpmu_irq.ops, cpu);
 	}
 	return NULL;
 }
 
-/* One request serves all the CPUs of a PPI. */
-static int request_ppi(int irq, const struct irq_kind **kind)
+/* A PPI is requested once for all of its CPUs. */
+static int armpmu_request_ppi(int irq, const struct armpmu_irq_ops **ops)
 {
-	*kind = kind_in_use(irq);
-	if (*kind)
+	*ops = armpmu_irq_ops_of(irq);
+	if (*ops)
 		return 0;
 
-	*kind = &ppi_nmi;
-	if (!request_percpu_nmi(irq, overflow_interrupt, "arm-pmu", &irq_line))
+	*ops = &armpmu_ppi_nmi_ops;
+	if (!request_percpu_nmi(irq, armpmu_irq_handler, "arm-pmu", &armpmu_irq))
 		return 0;
 
-	*kind = &ppi;
-	return request_percpu_irq(irq, overflow_interrupt, "arm-pmu", &irq_line);
+	*ops = &armpmu_ppi_ops;
+	return request_percpu_irq(irq, armpmu_irq_handler, "arm-pmu", &armpmu_irq);
 }
 
-/* An SPI must stay where its counters are: it cannot be moved, balanced or threaded. */
-static int request_spi(int irq, int cpu, const struct irq_kind **kind)
+/* An SPI is handled on the CPU of its counters: no balancing, no threading. */
+static int armpmu_request_spi(int irq, int cpu, const struct armpmu_irq_ops **ops)
 {
 	unsigned long flags = IRQF_PERCPU | IRQF_NOBALANCING | IRQF_NO_AUTOEN | IRQF_NO_THREAD;
-	struct irq_line *line = per_cpu_ptr(&irq_line, cpu);
+	struct armpmu_irq *line = per_cpu_ptr(&armpmu_irq, cpu);
 	int err;
 
 	err = irq_force_affinity(irq, cpumask_of(cpu));
@@ -194,101 +197,133 @@ static int request_spi(int irq, int cpu, const struct irq_kind **kind)
 		return err;
 	}
 
-	*kind = &spi_nmi;
-	if (!request_nmi(irq, overflow_interrupt, flags, "arm-pmu", line))
+	*ops = &armpmu_spi_nmi_ops;
+	if (!request_nmi(irq, armpmu_irq_handler, flags, "arm-pmu", line))
 		return 0;
 
-	*kind = &spi;
-	return request_irq(irq, overflow_interrupt, flags, "arm-pmu", line);
+	*ops = &armpmu_spi_ops;
+	return request_irq(irq, armpmu_irq_handler, flags, "arm-pmu", line);
 }
 
 /**
- * armpmu_request_irq - take the overflow interrupt of a CPU; it stays masked
- * @irq: its number; 0 for none, which is no error
- * @cpu: the CPU
+ * armpmu_request_irq - request the overflow interrupt of a CPU and leave it masked
+ * @irq: Linux interrupt number; 0 if the CPU has none, which is no error
+ * @cpu: possible CPU
  *
- * Context: may sleep. Return: 0 or -errno.
+ * Context: process context, probing; may sleep.
+ * Return: 0 or -errno.
  */
 int armpmu_request_irq(int irq, int cpu)
 {
-	struct irq_line *line = per_cpu_ptr(&irq_line, cpu);
-	const struct irq_kind *kind;
+	struct armpmu_irq *line = per_cpu_ptr(&armpmu_irq, cpu);
+	const struct armpmu_irq_ops *ops;
 	int err;
 
 	if (!irq)
 		return 0;
 
 	if (irq_is_percpu_devid(irq))
-		err = request_ppi(irq, &kind);
-	else if (cpus_with_irq(irq))
+		err = armpmu_request_ppi(irq, &ops);
+	else if (armpmu_irq_nr_cpus(irq))
 		err = -EBUSY;
 	else
-		err = request_spi(irq, cpu, &kind);
+		err = armpmu_request_spi(irq, cpu, &ops);
 	if (err) {
 		pr_err("CPU%d: interrupt %d cannot be requested (%d)\n", cpu, irq, err);
 		return err;
 	}
 
-	line->kind = kind;
+	line->ops = ops;
 	line->irq = irq;
-	armpmu_has_nmi |= kind->nmi;
+	armpmu_has_nmi |= ops->nmi;
 	return 0;
 }
 
 /**
- * armpmu_free_irq - give up the overflow interrupt of a CPU
- * @irq: its number
- * @cpu: the CPU
+ * armpmu_free_irq - free the overflow interrupt of a CPU
+ * @irq: number that was passed to armpmu_request_irq(); 0 does nothing
+ * @cpu: CPU that was passed to armpmu_request_irq()
  *
- * Context: may sleep.
+ * Context: process context, probing; may sleep.
  */
 void armpmu_free_irq(int irq, int cpu)
 {
-	struct irq_line *line = per_cpu_ptr(&irq_line, cpu);
-	const struct irq_kind *kind = line->kind;
+	struct armpmu_irq *line = per_cpu_ptr(&armpmu_irq, cpu);
+	const struct armpmu_irq_ops *ops = line->ops;
 
 	if (!irq || WARN_ON(line->irq != irq))
 		return;
 
 	line->irq = 0;
-	line->kind = NULL;
-	if (!cpus_with_irq(irq))
-		kind->free(irq, cpu);
+	line->ops = NULL;
+	if (!armpmu_irq_nr_cpus(irq))
+		ops->free(irq, cpu);
 }
 
-/* The interrupt of a CPU, 0 for none. */
+/**
+ * armpmu_irq_of_cpu - overflow interrupt of a CPU
+ * @cpu: possible CPU
+ *
+ * Context: any.
+ * Return: Linux interrupt number; 0 if the CPU has none.
+ */
 int armpmu_irq_of_cpu(int cpu)
 {
-	return per_cpu(irq_line.irq, cpu);
+	return per_cpu(armpmu_irq.irq, cpu);
 }
 
-/* From now on the line of @cpu belongs to @pmu. */
+/**
+ * armpmu_irq_bind - set the PMU that signals its overflows by a CPU's line
+ * @pmu: PMU of @cpu
+ * @cpu: this CPU
+ *
+ * Context: on @cpu, interrupts off, before armpmu_irq_enable().
+ */
 void armpmu_irq_bind(struct arm_pmu *pmu, int cpu)
 {
-	per_cpu(irq_line.pmu, cpu) = pmu;
+	per_cpu(armpmu_irq.pmu, cpu) = pmu;
 }
 
+/**
+ * armpmu_irq_unbind - undo armpmu_irq_bind() on all CPUs of a PMU
+ * @pmu: PMU; its lines are all masked
+ *
+ * Context: process context.
+ */
 void armpmu_irq_unbind(struct arm_pmu *pmu)
 {
 	int cpu;
 
 	for_each_cpu(cpu, &pmu->supported_cpus)
-		per_cpu(irq_line.pmu, cpu) = NULL;
+		per_cpu(armpmu_irq.pmu, cpu) = NULL;
 }
 
-/* On @cpu, interrupts off. */
+/**
+ * armpmu_irq_enable - unmask the overflow interrupt of this CPU, if it has one
+ * @cpu: this CPU
+ *
+ * Context: CPU hotplug, interrupts off.
+ */
 void armpmu_irq_enable(int cpu)
 {
-	struct irq_line *line = per_cpu_ptr(&irq_line, cpu);
+	struct armpmu_irq *line = per_cpu_ptr(&armpmu_irq, cpu);
 
+	lockdep_assert_irqs_disabled();
 	if (line->irq)
-		line->kind->enable(line->irq);
+		line->ops->enable(line->irq);
 }
 
+/**
+ * armpmu_irq_disable - mask the overflow interrupt of this CPU, if it has one
+ * @cpu: this CPU
+ *
+ * Context: CPU hotplug, interrupts off.
+ */
 void armpmu_irq_disable(int cpu)
 {
-	struct irq_line *line = per_cpu_ptr(&irq_line, cpu);
+	struct armpmu_irq *line = per_cpu_ptr(&armpmu_irq, cpu);
 
+	lockdep_assert_irqs_disabled();
 	if (line->irq)
-		line->kind->disable(line->irq);
+		line->ops->disable(line->irq);
 }

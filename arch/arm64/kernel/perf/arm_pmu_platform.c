@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPU PMUs that the device tree describes: a node for each kind of CPU, with its interrupts and,
- * where these do not say it, the CPUs they belong to. (PMUs of board files, on 32-bit, are told by
- * the CPU's identification.)
+ * CPU PMUs in the device tree: one node for each type of CPU, with the interrupts and, if they are
+ * shared interrupts, the CPUs they belong to. On 32-bit Arm a PMU without a node is identified by
+ * the CPU's MIDR.
  *
- * All of it is probing: may sleep, one device at a time.
+ * Everything here runs while a device is probed, one device at a time, and may sleep.
+ *
  * Binding: Documentation/devicetree/bindings/arm/pmu.yaml
  */
 #define pr_fmt(fmt) "arm_pmu: " fmt
@@ -20,12 +21,12 @@
 
 #include "arm_pmu_internal.h"
 
-/* The interrupts of a device by CPU. */
-struct cpu_irqs {
+/* Interrupts of a device, by CPU; 0 for none. */
+struct armpmu_cpu_irqs {
 	int of[NR_CPUS];
 };
 
-static int probe_by_cpuid(struct arm_pmu *armpmu, const struct pmu_probe_info *info)
+static int armpmu_probe_cpuid(struct arm_pmu *armpmu, const struct pmu_probe_info *info)
 {
 	int cpu = get_cpu();
 	unsigned int id = read_cpuid_id();
@@ -41,8 +42,8 @@ static int probe_by_cpuid(struct arm_pmu *armpmu, const struct pmu_probe_info *i
 	return ret;
 }
 
-/* CPU that interrupt @index is for: -ENXIO if the CPU is not possible, -EINVAL if nothing tells. */
-static int cpu_of_interrupt(struct device *dev, int index)
+/* CPU of interrupt @index by its affinity: -ENXIO if it is not a possible CPU, -EINVAL if none. */
+static int armpmu_irq_affinity(struct device *dev, int index)
 {
 	struct device_node *node;
 	int cpu;
@@ -59,22 +60,22 @@ static int cpu_of_interrupt(struct device *dev, int index)
 	return cpu < 0 ? -ENXIO : cpu;
 }
 
-static bool has_affinity(struct device *dev)
+static bool armpmu_has_affinity(struct device *dev)
 {
 	return of_property_present(dev->of_node, "interrupt-affinity");
 }
 
 /*
- * A PPI: one number on all the CPUs of the PMU. Which ones these are, the interrupt's partition
- * tells, or the affinity property, and otherwise it is all of them.
+ * A PPI has one number on all CPUs of the PMU. The CPUs are those of the interrupt-affinity
+ * property or, without one, those of the interrupt's partition: all CPUs if it has none.
  */
-static int take_ppi(struct arm_pmu *armpmu, struct cpu_irqs *irqs, int irq)
+static int armpmu_parse_ppi(struct arm_pmu *armpmu, struct armpmu_cpu_irqs *irqs, int irq)
 {
 	struct device *dev = &armpmu->plat_device->dev;
 	int cpu, index, err;
 
-	if (has_affinity(dev)) {
-		for (index = 0; (cpu = cpu_of_interrupt(dev, index)) != -EINVAL; index++) {
+	if (armpmu_has_affinity(dev)) {
+		for (index = 0; (cpu = armpmu_irq_affinity(dev, index)) != -EINVAL; index++) {
 			if (cpu >= 0)
 				cpumask_set_cpu(cpu, &armpmu->supported_cpus);
 		}
@@ -89,8 +90,9 @@ static int take_ppi(struct arm_pmu *armpmu, struct cpu_irqs *irqs, int irq)
 	return 0;
 }
 
-/* One of @count interrupts of one CPU each. */
-static int take_spi(struct arm_pmu *armpmu, struct cpu_irqs *irqs, int irq, int index, int count)
+/* An SPI is one of @count interrupts, each of one CPU. */
+static int armpmu_parse_spi(struct arm_pmu *armpmu, struct armpmu_cpu_irqs *irqs, int irq,
+			    int index, int count)
 {
 	struct device *dev = &armpmu->plat_device->dev;
 	int cpu = index;
@@ -99,8 +101,8 @@ static int take_spi(struct arm_pmu *armpmu, struct cpu_irqs *irqs, int irq, int 
 		dev_err(dev, "interrupts are both shared and private\n");
 		return -EINVAL;
 	}
-	if (has_affinity(dev)) {
-		cpu = cpu_of_interrupt(dev, index);
+	if (armpmu_has_affinity(dev)) {
+		cpu = armpmu_irq_affinity(dev, index);
 	} else if (num_possible_cpus() > 1) {
 		dev_warn(dev, "no interrupt-affinity property, taking interrupt %d for CPU%d\n",
 			 irq, index);
@@ -121,8 +123,8 @@ static int take_spi(struct arm_pmu *armpmu, struct cpu_irqs *irqs, int irq, int 
 	return 0;
 }
 
-/* A single SPI for several CPUs would have to be moved after each overflow; it serves nobody. */
-static int find_interrupts(struct arm_pmu *armpmu, struct cpu_irqs *irqs)
+/* One SPI for several CPUs is not supported: it would have to be moved after each overflow. */
+static int armpmu_parse_interrupts(struct arm_pmu *armpmu, struct armpmu_cpu_irqs *irqs)
 {
 	struct platform_device *pdev = armpmu->plat_device;
 	int count = platform_irq_count(pdev);
@@ -141,15 +143,15 @@ static int find_interrupts(struct arm_pmu *armpmu, struct cpu_irqs *irqs)
 		if (irq < 0)
 			return irq;
 		if (count == 1 && irq_is_percpu_devid(irq))
-			return take_ppi(armpmu, irqs, irq);
-		err = take_spi(armpmu, irqs, irq, index, count);
+			return armpmu_parse_ppi(armpmu, irqs, irq);
+		err = armpmu_parse_spi(armpmu, irqs, irq, index, count);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-static void free_interrupts(struct arm_pmu *armpmu, struct cpu_irqs *irqs, int end)
+static void armpmu_free_interrupts(struct arm_pmu *armpmu, struct armpmu_cpu_irqs *irqs, int end)
 {
 	int cpu;
 
@@ -159,29 +161,29 @@ static void free_interrupts(struct arm_pmu *armpmu, struct cpu_irqs *irqs, int e
 	}
 }
 
-static int request_interrupts(struct arm_pmu *armpmu, struct cpu_irqs *irqs)
+static int armpmu_request_interrupts(struct arm_pmu *armpmu, struct armpmu_cpu_irqs *irqs)
 {
 	int cpu, err;
 
 	for_each_cpu(cpu, &armpmu->supported_cpus) {
 		err = armpmu_request_irq(irqs->of[cpu], cpu);
 		if (err) {
-			free_interrupts(armpmu, irqs, cpu);
+			armpmu_free_interrupts(armpmu, irqs, cpu);
 			return err;
 		}
 	}
 	return 0;
 }
 
-static int init_driver(struct arm_pmu *armpmu, const struct of_device_id *of_table,
-		       const struct pmu_probe_info *probe_table)
+static int armpmu_platform_init(struct arm_pmu *armpmu, const struct of_device_id *of_table,
+				const struct pmu_probe_info *probe_table)
 {
 	struct device *dev = &armpmu->plat_device->dev;
 	armpmu_init_fn init = of_device_get_match_data(dev);
 
 	if (of_table && init) {
 		armpmu->secure_access = of_property_read_bool(dev->of_node, "secure-reg-access");
-		/* On 64-bit the secure side is nobody's business here. */
+		/* The secure side's registers are not accessible on 64-bit. */
 		if (IS_ENABLED(CONFIG_ARM64) && armpmu->secure_access) {
 			dev_warn(dev, "secure-reg-access is ignored\n");
 			armpmu->secure_access = false;
@@ -192,41 +194,45 @@ static int init_driver(struct arm_pmu *armpmu, const struct of_device_id *of_tab
 		return -ENODEV;
 
 	cpumask_setall(&armpmu->supported_cpus);
-	return probe_by_cpuid(armpmu, probe_table);
+	return armpmu_probe_cpuid(armpmu, probe_table);
 }
 
-static int bring_up(struct arm_pmu *armpmu, const struct of_device_id *of_table,
-		    const struct pmu_probe_info *probe_table, struct cpu_irqs *irqs)
+static int armpmu_platform_setup(struct arm_pmu *armpmu, const struct of_device_id *of_table,
+				 const struct pmu_probe_info *probe_table,
+				 struct armpmu_cpu_irqs *irqs)
 {
 	int err;
 
-	err = find_interrupts(armpmu, irqs);
+	err = armpmu_parse_interrupts(armpmu, irqs);
 	if (err)
 		return err;
-	err = init_driver(armpmu, of_table, probe_table);
+	err = armpmu_platform_init(armpmu, of_table, probe_table);
 	if (err)
 		return dev_err_probe(&armpmu->plat_device->dev, err, "no PMU that is known\n");
-	err = request_interrupts(armpmu, irqs);
+	err = armpmu_request_interrupts(armpmu, irqs);
 	if (err)
 		return err;
 	err = armpmu_register(armpmu);
 	if (err)
-		free_interrupts(armpmu, irqs, nr_cpu_ids);
+		armpmu_free_interrupts(armpmu, irqs, nr_cpu_ids);
 	return err;
 }
 
 /**
  * arm_pmu_device_probe - probe function of a CPU PMU's platform driver
- * @pdev: the device
- * @of_table: compatible strings, each with its armpmu_init_fn; NULL if there are none
- * @probe_table: CPUs by their identification, for devices without a node; NULL if there are none
+ * @pdev: platform device of the PMU
+ * @of_table: compatible strings with an armpmu_init_fn each as data; NULL if there are none
+ * @probe_table: matches by MIDR for a device without a node; NULL if there are none
  *
- * Return: 0 or -errno. A PMU that is registered stays for good.
+ * A PMU is never unregistered.
+ *
+ * Context: process context; may sleep.
+ * Return: 0 or -errno.
  */
 int arm_pmu_device_probe(struct platform_device *pdev, const struct of_device_id *of_table,
 			 const struct pmu_probe_info *probe_table)
 {
-	struct cpu_irqs *irqs __free(kfree) = kzalloc(sizeof(*irqs), GFP_KERNEL);
+	struct armpmu_cpu_irqs *irqs __free(kfree) = kzalloc(sizeof(*irqs), GFP_KERNEL);
 	struct arm_pmu *armpmu;
 	int err;
 
@@ -238,7 +244,7 @@ int arm_pmu_device_probe(struct platform_device *pdev, const struct of_device_id
 
 	armpmu->plat_device = pdev;
 	armpmu->pmu.parent = &pdev->dev;
-	err = bring_up(armpmu, of_table, probe_table, irqs);
+	err = armpmu_platform_setup(armpmu, of_table, probe_table, irqs);
 	if (err)
 		armpmu_free(armpmu);
 	return err;

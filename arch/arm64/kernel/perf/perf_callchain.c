@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where a sample was taken: call chains, instruction pointer, and whose code it was.
+ * Call chain, instruction pointer and privilege level of a sample.
  *
- * Kernel code and 32-bit programs are walked by the architecture (kernel/stacktrace.c), 64-bit
- * programs here: a loop of its own, that reads just the two words of each frame record, costs a
- * third of calling back for every address. Any context, NMI included; no locks.
+ * arch/arm64/kernel/stacktrace.c walks the stacks of the kernel and of 32-bit programs. 64-bit
+ * programs are walked here: a loop that reads the two words of each frame record takes a third of
+ * the time of a callback for each address.
+ *
+ * Context: any, also NMI; no locks.
  */
 #include <linux/perf_event.h>
 #include <linux/stacktrace.h>
@@ -13,16 +15,17 @@
 #include <asm/pointer_auth.h>
 #include <asm/ptrace.h>
 
-static bool store_address(void *chain, unsigned long address)
+static bool callchain_store(void *chain, unsigned long address)
 {
 	return !perf_callchain_store(chain, address);
 }
 
 /*
- * A frame record is the address of the caller's record and the return address (AAPCS64, "The Frame
- * Pointer"). Stacks grow downwards: a record that is not above the one before it is none.
+ * A frame record is the address of the caller's frame record and the return address (AAPCS64, "The
+ * Frame Pointer"). The stack grows downwards: a caller's record that is not at a higher address is
+ * invalid and ends the walk.
  */
-static void walk_user(struct perf_callchain_entry_ctx *entry, unsigned long frame)
+static void callchain_walk_user(struct perf_callchain_entry_ctx *entry, unsigned long frame)
 {
 	unsigned long caller, ret;
 
@@ -40,83 +43,92 @@ static void walk_user(struct perf_callchain_entry_ctx *entry, unsigned long fram
 }
 
 /**
- * perf_callchain_user - chain of the user code of the current task
- * @entry: where it goes
- * @regs: its user registers
+ * perf_callchain_user - store the call chain of the current task in user space
+ * @entry: chain to append to
+ * @regs: user registers of the task
  *
- * A guest's chain is not followed: its memory is not ours to read.
+ * Stores nothing if a guest was interrupted: the host cannot walk its memory.
+ *
+ * Context: any, also NMI.
  */
 void perf_callchain_user(struct perf_callchain_entry_ctx *entry, struct pt_regs *regs)
 {
 	if (perf_guest_state())
 		return;
 	if (compat_user_mode(regs))
-		arch_stack_walk_user(store_address, entry, regs);
+		arch_stack_walk_user(callchain_store, entry, regs);
 	else if (!perf_callchain_store(entry, regs->pc))
-		walk_user(entry, regs->regs[29]);
+		callchain_walk_user(entry, regs->regs[29]);
 }
 
 /**
- * struct caller_walk - a walk from where a hook of perf was called
- * @entry: where the addresses go
- * @caller: the first one, which is stored already
- * @again: how often it may still come
+ * struct callchain_caller - a kernel stack walk that starts at perf_fetch_caller_regs()
+ * @entry: chain to append to
+ * @caller: instruction pointer, the first address of the chain, which is stored already
+ * @skip: leading occurrences of @caller that may still be skipped, 0 to 2
  */
-struct caller_walk {
+struct callchain_caller {
 	struct perf_callchain_entry_ctx	*entry;
 	unsigned long			caller;
-	unsigned int			again;
+	unsigned int			skip;
 };
 
-static bool store_further(void *cookie, unsigned long address)
+static bool callchain_store_caller(void *cookie, unsigned long address)
 {
-	struct caller_walk *walk = cookie;
+	struct callchain_caller *walk = cookie;
 
-	if (walk->again && address == walk->caller) {
-		walk->again--;
+	if (walk->skip && address == walk->caller) {
+		walk->skip--;
 		return true;
 	}
-	walk->again = 0;
+	walk->skip = 0;
 	return !perf_callchain_store(walk->entry, address);
 }
 
 /*
- * What perf_fetch_caller_regs() makes of the frame that is left: its return address is the instruction
- * pointer, and is found there once more.
+ * perf_fetch_caller_regs() takes the return address of a frame as the instruction pointer, so that
+ * the walk, which starts at this frame, finds the same address again in the frame record.
  */
-static void walk_caller(struct perf_callchain_entry_ctx *entry, struct pt_regs *regs)
+static void callchain_walk_caller(struct perf_callchain_entry_ctx *entry, struct pt_regs *regs)
 {
-	struct caller_walk walk = { entry, regs->pc, 2 };
+	struct callchain_caller walk = { entry, regs->pc, 2 };
 
 	if (!perf_callchain_store(entry, regs->pc))
-		arch_stack_walk(store_further, &walk, current, regs);
+		arch_stack_walk(callchain_store_caller, &walk, current, regs);
 }
 
 /**
- * perf_callchain_kernel - chain of the kernel code that was interrupted
- * @entry: where it goes
- * @regs: the registers there
+ * perf_callchain_kernel - store the call chain of the kernel
+ * @entry: chain to append to
+ * @regs: registers at the start of the chain: of an exception, or of perf_fetch_caller_regs()
+ *
+ * Stores nothing if a guest was interrupted: the host cannot walk its memory.
+ *
+ * Context: any, also NMI.
  */
 void perf_callchain_kernel(struct perf_callchain_entry_ctx *entry, struct pt_regs *regs)
 {
 	if (perf_guest_state())
 		return;
 	if (regs->pstate == PSR_MODE_EL1h)
-		walk_caller(entry, regs);
+		callchain_walk_caller(entry, regs);
 	else
-		arch_stack_walk(store_address, entry, current, regs);
+		arch_stack_walk(callchain_store, entry, current, regs);
 }
 
 /**
- * perf_instruction_pointer - address that a sample shows
+ * perf_instruction_pointer - instruction pointer of a sample
  * @regs: registers of the interrupted context
+ *
+ * Context: any, also NMI.
+ * Return: the address; if a vCPU was interrupted, an address in the guest.
  */
 unsigned long perf_instruction_pointer(struct pt_regs *regs)
 {
 	return perf_guest_state() ? perf_guest_get_ip() : instruction_pointer(regs);
 }
 
-/* In parentheses: the name is also a macro. */
+/* The parentheses keep the macro of the same name from being expanded. */
 unsigned long (perf_misc_flags)(struct pt_regs *regs)
 {
 	unsigned int guest = perf_guest_state();

@@ -2,37 +2,37 @@
 /*
  * Registers in samples: PERF_SAMPLE_REGS_USER and PERF_SAMPLE_REGS_INTR.
  *
- * Any context; no locks.
+ * Context: any, also NMI; no locks.
  */
+#include <linux/compat.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/perf_event.h>
+#include <linux/perf_regs.h>
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 
-#include <asm/compat.h>
 #include <asm/fpsimd.h>
-#include <asm/perf_regs.h>
 #include <asm/ptrace.h>
 
-#define REGS_PLAIN	GENMASK_ULL(PERF_REG_ARM64_MAX - 1, 0)
+#define REGS_GENERAL	GENMASK_ULL(PERF_REG_ARM64_MAX - 1, 0)
 
-/* What a tool that knows the 32-bit numbering takes for stack pointer, link register and pc. */
+/* SP, LR and PC in the register numbers of 32-bit Arm. */
 #define COMPAT_REG_SP	13
 #define COMPAT_REG_LR	14
 #define COMPAT_REG_PC	15
 
-/* Vector granule: length of an SVE register in units of 64 bits. DWARF counts it as a register. */
-static u64 vector_granule(void)
+/* VG, a register of DWARF for AArch64: length of an SVE register in units of 64 bits. */
+static u64 perf_reg_vg(void)
 {
 	return system_supports_sve() ? task_get_sve_vl(current) / sizeof(u64) : 0;
 }
 
 /*
- * A 32-bit task's stack pointer and link register live in x13 and x14. Tools of either numbering
- * must find them: 64-bit ones ask for SP and LR, 32-bit ones for r13, r14 and r15.
+ * The SP and LR of a 32-bit task are in x13 and x14. Both register numberings must yield them: that
+ * of 64-bit tools (SP, LR) and that of 32-bit tools (r13, r14, r15).
  */
-static u64 compat_reg_value(struct pt_regs *regs, int idx)
+static u64 perf_reg_compat_value(struct pt_regs *regs, int idx)
 {
 	switch (idx) {
 	case PERF_REG_ARM64_SP:
@@ -50,19 +50,22 @@ static u64 compat_reg_value(struct pt_regs *regs, int idx)
 
 /**
  * perf_reg_value - value of a register
- * @regs: where
- * @idx: PERF_REG_ARM64_*
+ * @regs: registers to read from
+ * @idx: register number, PERF_REG_ARM64_*
+ *
+ * Context: any, also NMI.
+ * Return: the value; 0 for an invalid @idx.
  */
 u64 perf_reg_value(struct pt_regs *regs, int idx)
 {
 	if (idx == PERF_REG_ARM64_VG)
-		return vector_granule();
+		return perf_reg_vg();
 	if (WARN_ON_ONCE((u32)idx >= PERF_REG_ARM64_MAX))
 		return 0;
 	if (idx == PERF_REG_ARM64_PC)
 		return regs->pc;
 	if (compat_user_mode(regs))
-		return compat_reg_value(regs, idx);
+		return perf_reg_compat_value(regs, idx);
 	if (idx == PERF_REG_ARM64_SP)
 		return regs->sp;
 
@@ -70,14 +73,15 @@ u64 perf_reg_value(struct pt_regs *regs, int idx)
 }
 
 /**
- * perf_reg_validate - may a user ask for these registers?
- * @mask: bits of PERF_REG_ARM64_*
+ * perf_reg_validate - check the sample_regs_user or sample_regs_intr of an attr
+ * @mask: bits 1 << PERF_REG_ARM64_*
  *
- * Return: 0 or -EINVAL.
+ * Context: any.
+ * Return: 0; -EINVAL if @mask is empty or has a register that this system does not have.
  */
 int perf_reg_validate(u64 mask)
 {
-	u64 known = REGS_PLAIN;
+	u64 known = REGS_GENERAL;
 
 	if (system_supports_sve())
 		known |= BIT_ULL(PERF_REG_ARM64_VG);
@@ -86,8 +90,11 @@ int perf_reg_validate(u64 mask)
 }
 
 /**
- * perf_reg_abi - the register set of a task, PERF_SAMPLE_REGS_ABI_*
- * @task: the task
+ * perf_reg_abi - register set of a task
+ * @task: task that is sampled
+ *
+ * Context: any, also NMI.
+ * Return: PERF_SAMPLE_REGS_ABI_32 or PERF_SAMPLE_REGS_ABI_64.
  */
 u64 perf_reg_abi(struct task_struct *task)
 {
@@ -96,9 +103,11 @@ u64 perf_reg_abi(struct task_struct *task)
 }
 
 /**
- * perf_get_regs_user - the user registers of the current task
- * @regs_user: set to them
- * @regs: registers of the interrupted context, which may be the kernel's
+ * perf_get_regs_user - get the user registers of the current task
+ * @regs_user: set to the task's user registers and its register set
+ * @regs: registers of the interrupted context, user or kernel
+ *
+ * Context: any, also NMI.
  */
 void perf_get_regs_user(struct perf_regs *regs_user, struct pt_regs *regs)
 {

@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PMUv3: which event gets which counter.
+ * PMUv3: assignment of counters to events.
  *
- * There are event counters, all alike, and a cycle counter and perhaps an instruction counter that
- * count one event each. An event may also need two event counters, an even one and the next, to
- * count in 64 bits where counters have 32; on a fixed counter it does not.
+ * A PMU has event counters, which are all equal, a cycle counter and possibly an instruction
+ * counter, which count one fixed event each. An event that counts in 64 bits on counters of 32
+ * needs two chained event counters, an even one and the next; on a fixed counter it needs one.
  *
- * First the newcomers are put on what is free. If that fails, and if it can be mended, everything
- * is placed anew: what the fixed counters take over is chosen first, by how much that saves; then
- * pairs, then single counters. That finds a placement whenever there is one: fixed counters serve
- * disjoint kinds of events, pairs cut the event counters into equal pieces, and a single counter is
- * as good as any other.
+ * New events first get counters that are free. If that fails, and other events could move, all
+ * events are assigned again: first those on the fixed counters, chosen by the event counters that
+ * this saves, then pairs, then single counters. This finds an assignment if one exists: the fixed
+ * counters count disjoint sets of events, the pairs partition the event counters, and single
+ * counters are interchangeable.
  *
- * Among counters that will do, an event gets the one it had last, then one whose register holds its
- * type already, then one that nobody uses: registers then hold what the next task needs.
+ * Of several possible counters an event gets the one that it had last, else one with the event's
+ * type in its register, else one that is not enabled. This saves register writes when tasks
+ * alternate on a CPU.
  *
- * No hardware is touched, no lock is needed.
+ * Accesses no hardware and needs no lock.
  */
 #include <linux/bitops.h>
 
 #include "pmuv3.h"
 
-/* Even event counters whose neighbour is one, too: that of counter 30 is the cycle counter. */
-#define EVENS	((PMUV3_GENERAL >> 1) & 0x5555555555555555ULL)
+/* Even event counters, without 30, which the cycle counter follows. */
+#define PMUV3_EVEN_COUNTERS	((PMUV3_GENERAL >> 1) & 0x5555555555555555ULL)
 
 static const struct {
 	unsigned int	idx;
 	int		flag;
-} fixed_counters[] = {
+} pmuv3_fixed_counters[] = {
 	{ ARMV8_PMU_CYCLE_IDX, PMUV3_EVT_CYCLES },
 	{ ARMV8_PMU_INSTR_IDX, PMUV3_EVT_INSNS },
 };
 
-static int free_fixed(const struct hw_perf_event *hw, u64 free)
+static int pmuv3_find_fixed(const struct hw_perf_event *hw, u64 free)
 {
 	if (hw->flags & PMUV3_EVT_CYCLES && free & BIT_ULL(ARMV8_PMU_CYCLE_IDX))
 		return ARMV8_PMU_CYCLE_IDX;
@@ -41,19 +42,19 @@ static int free_fixed(const struct hw_perf_event *hw, u64 free)
 	return -1;
 }
 
-static bool had(const struct hw_perf_event *hw, u64 counters)
+static bool pmuv3_had_counter(const struct hw_perf_event *hw, u64 counters)
 {
 	return hw->idx >= 0 && counters & BIT_ULL(hw->idx);
 }
 
-static int free_single(const struct hw_perf_event *hw, u64 free, const struct pmuv3_cpu *hint)
+static int pmuv3_find_single(const struct hw_perf_event *hw, u64 free, const struct pmuv3_cpu *hint)
 {
 	unsigned long candidates = free & PMUV3_GENERAL;
 	unsigned int idx;
 
 	if (!candidates)
 		return -1;
-	if (had(hw, candidates))
+	if (pmuv3_had_counter(hw, candidates))
 		return hw->idx;
 	if (!hint)
 		return __ffs(candidates);
@@ -65,143 +66,154 @@ static int free_single(const struct hw_perf_event *hw, u64 free, const struct pm
 	return __ffs(candidates & ~hint->enabled ?: candidates);
 }
 
-/* The upper counter of a free pair. */
-static int free_pair(const struct hw_perf_event *hw, u64 free)
+/* Index of a free pair: that of its upper counter. */
+static int pmuv3_find_pair(const struct hw_perf_event *hw, u64 free)
 {
-	u64 uppers = (free & (free >> 1) & EVENS) << 1;
+	u64 uppers = (free & (free >> 1) & PMUV3_EVEN_COUNTERS) << 1;
 
 	if (!uppers)
 		return -1;
-	return had(hw, uppers) ? hw->idx : __ffs64(uppers);
+	return pmuv3_had_counter(hw, uppers) ? hw->idx : __ffs64(uppers);
 }
 
-static int find_free(const struct hw_perf_event *hw, u64 free, const struct pmuv3_cpu *hint)
+static int pmuv3_find_counter(const struct hw_perf_event *hw, u64 free,
+			      const struct pmuv3_cpu *hint)
 {
-	int idx = free_fixed(hw, free);
+	int idx = pmuv3_find_fixed(hw, free);
 
 	if (idx >= 0 || hw->flags & PMUV3_EVT_FIXED_ONLY)
 		return idx;
-	return hw->flags & PMUV3_EVT_PAIR ? free_pair(hw, free) : free_single(hw, free, hint);
+	if (hw->flags & PMUV3_EVT_PAIR)
+		return pmuv3_find_pair(hw, free);
+	return pmuv3_find_single(hw, free, hint);
 }
 
-/* ------------------------------------------------------------------ placing anew */
+/* ------------------------------------------------------- assigning all events again */
 
 /**
- * struct placement - a placement in the making
- * @slot: the events
- * @nr: how many
- * @free: counters nobody has
- * @idx: counter of each event, -1 while it has none
+ * struct pmuv3_assignment - an assignment that is being computed
+ * @slot: events
+ * @nr: number of events, at most ARMPMU_MAX_HWEVENTS
+ * @free: counters that have not been assigned
+ * @idx: counter index of each event; -1 if none has been assigned
  */
-struct placement {
+struct pmuv3_assignment {
 	const struct perf_sched_slot	*slot;
 	unsigned int			nr;
 	u64				free;
 	s8				idx[ARMPMU_MAX_HWEVENTS];
 };
 
-static const struct hw_perf_event *hw_of(const struct placement *p, unsigned int i)
+static const struct hw_perf_event *pmuv3_slot_hw(const struct pmuv3_assignment *a, unsigned int i)
 {
-	return &p->slot[i].event->hw;
+	return &a->slot[i].event->hw;
 }
 
-static void give(struct placement *p, unsigned int i, int idx)
+static void pmuv3_assign_counter(struct pmuv3_assignment *a, unsigned int i, int idx)
 {
-	p->idx[i] = idx;
-	p->free &= ~pmuv3_counters(hw_of(p, i), idx);
+	a->idx[i] = idx;
+	a->free &= ~pmuv3_counters(pmuv3_slot_hw(a, i), idx);
 }
 
-/* What it is worth to have this event on a fixed counter. */
-static int fixed_gain(const struct hw_perf_event *hw, unsigned int idx)
+/* Preference for a fixed counter, which saves one event counter or a pair, or is required. */
+static int pmuv3_fixed_gain(const struct hw_perf_event *hw, unsigned int idx)
 {
 	if (hw->flags & PMUV3_EVT_FIXED_ONLY)
-		return 4;
+		return 5;
 	return 1 + (hw->flags & PMUV3_EVT_PAIR ? 2 : 0) + (hw->idx == idx ? 1 : 0);
 }
 
-static void place_fixed(struct placement *p, unsigned int idx, int flag)
+static void pmuv3_assign_fixed(struct pmuv3_assignment *a, unsigned int idx, int flag)
 {
 	int best = -1, gain = 0;
 	unsigned int i;
 
-	for (i = 0; i < p->nr; i++) {
-		const struct hw_perf_event *hw = hw_of(p, i);
+	for (i = 0; i < a->nr; i++) {
+		const struct hw_perf_event *hw = pmuv3_slot_hw(a, i);
 
-		if (hw->flags & flag && fixed_gain(hw, idx) > gain) {
-			gain = fixed_gain(hw, idx);
+		if (hw->flags & flag && pmuv3_fixed_gain(hw, idx) > gain) {
+			gain = pmuv3_fixed_gain(hw, idx);
 			best = i;
 		}
 	}
 	if (best >= 0)
-		give(p, best, idx);
+		pmuv3_assign_counter(a, best, idx);
 }
 
-/* Those that can stay where they were come first, so that nobody else takes that place. */
-static bool place_general(struct placement *p, int pair, bool stay)
+/*
+ * Assigns event counters to the events with (@pair is PMUV3_EVT_PAIR) or without (0) a pair. With
+ * @stay only to those that keep their last counter, so that no other event takes it.
+ */
+static bool pmuv3_assign_general(struct pmuv3_assignment *a, int pair, bool stay)
 {
 	unsigned int i;
 	int idx;
 
-	for (i = 0; i < p->nr; i++) {
-		const struct hw_perf_event *hw = hw_of(p, i);
+	for (i = 0; i < a->nr; i++) {
+		const struct hw_perf_event *hw = pmuv3_slot_hw(a, i);
 
-		if (p->idx[i] >= 0 || (hw->flags & PMUV3_EVT_PAIR) != pair)
+		if (a->idx[i] >= 0 || (hw->flags & PMUV3_EVT_PAIR) != pair)
 			continue;
 		if (hw->flags & PMUV3_EVT_FIXED_ONLY)
 			return false;
-		idx = pair ? free_pair(hw, p->free) : free_single(hw, p->free, NULL);
+		idx = pair ? pmuv3_find_pair(hw, a->free) : pmuv3_find_single(hw, a->free, NULL);
 		if (stay && idx != hw->idx)
 			continue;
 		if (idx < 0)
 			return false;
-		give(p, i, idx);
+		pmuv3_assign_counter(a, i, idx);
 	}
 	return true;
 }
 
-static bool place_all(struct placement *p)
+static bool pmuv3_assign_all(struct pmuv3_assignment *a)
 {
 	unsigned int i;
 
-	memset(p->idx, -1, sizeof(p->idx));
-	for (i = 0; i < ARRAY_SIZE(fixed_counters); i++) {
-		if (p->free & BIT_ULL(fixed_counters[i].idx))
-			place_fixed(p, fixed_counters[i].idx, fixed_counters[i].flag);
+	memset(a->idx, -1, sizeof(a->idx));
+	for (i = 0; i < ARRAY_SIZE(pmuv3_fixed_counters); i++) {
+		unsigned int idx = pmuv3_fixed_counters[i].idx;
+
+		if (a->free & BIT_ULL(idx))
+			pmuv3_assign_fixed(a, idx, pmuv3_fixed_counters[i].flag);
 	}
 
-	return place_general(p, PMUV3_EVT_PAIR, true) && place_general(p, PMUV3_EVT_PAIR, false) &&
-	       place_general(p, 0, true) && place_general(p, 0, false);
+	return pmuv3_assign_general(a, PMUV3_EVT_PAIR, true) &&
+	       pmuv3_assign_general(a, PMUV3_EVT_PAIR, false) &&
+	       pmuv3_assign_general(a, 0, true) &&
+	       pmuv3_assign_general(a, 0, false);
 }
 
-static noinline int place_anew(u64 there, struct perf_sched_slot *slot, unsigned int nr)
+static noinline int pmuv3_reassign(u64 present, struct perf_sched_slot *slot, unsigned int nr)
 {
-	struct placement p = { .slot = slot, .nr = nr, .free = there };
+	struct pmuv3_assignment a = { .slot = slot, .nr = nr, .free = present };
 	unsigned int i;
 
-	if (nr > hweight64(there) || !place_all(&p))
+	if (nr > hweight64(present) || !pmuv3_assign_all(&a))
 		return -ENOSPC;
 	for (i = 0; i < nr; i++)
-		slot[i].idx = p.idx[i];
+		slot[i].idx = a.idx[i];
 	return 0;
 }
 
 /* --------------------------------------------------------------------- interface */
 
 /**
- * pmuv3_place - give events counters
- * @there: counters that the PMU has
- * @slot: the events; those before @from have their counters
- * @nr: how many
- * @from: the first that needs one
- * @hint: registers of the CPU they will probably run on; may be NULL
+ * pmuv3_assign - assign counters to events
+ * @present: mask of the implemented counters
+ * @slot: events; the slots before @from have counters, which may change
+ * @nr: number of slots
+ * @from: first slot that needs a counter, 0 to @nr
+ * @hint: state of the CPU that the events will probably run on; may be NULL
  *
- * Return: 0; or, with the slots before @from as they were, -ENOSPC, or -EBUSY if there was no
- * counter free at all.
+ * Context: any.
+ * Return: 0; -EBUSY if no counter was free; -ENOSPC if the events do not fit for another reason. On
+ * error the slots before @from are unchanged.
  */
-int pmuv3_place(u64 there, struct perf_sched_slot *slot, unsigned int nr, unsigned int from,
-		const struct pmuv3_cpu *hint)
+int pmuv3_assign(u64 present, struct perf_sched_slot *slot, unsigned int nr, unsigned int from,
+		 const struct pmuv3_cpu *hint)
 {
-	u64 free = there;
+	u64 free = present;
 	unsigned int i;
 	int flags = 0;
 	bool full;
@@ -214,7 +226,7 @@ int pmuv3_place(u64 there, struct perf_sched_slot *slot, unsigned int nr, unsign
 	}
 	for (; i < nr; i++) {
 		const struct hw_perf_event *hw = &slot[i].event->hw;
-		int idx = find_free(hw, free, hint);
+		int idx = pmuv3_find_counter(hw, free, hint);
 
 		flags |= hw->flags;
 		if (idx < 0)
@@ -230,21 +242,24 @@ int pmuv3_place(u64 there, struct perf_sched_slot *slot, unsigned int nr, unsign
 		flags |= slot[i].event->hw.flags;
 	if (!(flags & (PMUV3_EVT_PAIR | PMUV3_EVT_FIXED_ONLY)))
 		return full ? -EBUSY : -ENOSPC;
-	return place_anew(there, slot, nr);
+	return pmuv3_reassign(present, slot, nr);
 }
 
 /**
  * pmuv3_sched_assign - pmu::sched_assign
- * @pmu: the PMU
- * @s: the schedule
- * @from: first slot without a counter
+ * @pmu: PMU of the events
+ * @s: schedule to assign counters to
+ * @from: first slot that needs a counter
+ *
+ * Context: any.
+ * Return: 0, -EBUSY or -ENOSPC, as pmuv3_assign().
  */
 int pmuv3_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from)
 {
-	/* Any CPU: it is a guess where the schedule will run, and costs a write if wrong. */
+	/* The schedule may run on another CPU: a wrong guess costs only register writes. */
 	const struct pmuv3_cpu *c = raw_cpu_ptr(&pmuv3_cpu);
 	struct arm_pmu *armpmu = to_arm_pmu(pmu);
 
-	return pmuv3_place(armpmu->cntr_mask[0], s->slot, s->nr, from,
-			   c->pmu == armpmu ? c : NULL);
+	return pmuv3_assign(armpmu->cntr_mask[0], s->slot, s->nr, from,
+			    c->pmu == armpmu ? c : NULL);
 }

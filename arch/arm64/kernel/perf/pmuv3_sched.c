@@ -1,259 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PMUv3: putting events on counters and taking them off again, and the overflow interrupt.
+ * PMUv3: loading and unloading events: schedules, single events, power-down.
  *
- * Everything here runs on the CPU concerned with interrupts off. pmuv3.h says what struct pmuv3_cpu
- * may look like to an NMI.
+ * Everything here runs on the CPU concerned with interrupts off; pmuv3_start() and pmuv3_stop()
+ * also in the overflow handler. A change that must be atomic for the handler stands between
+ * pmuv3_mask_nmi() and pmuv3_unmask_nmi().
  *
- * Source for the registers and their synchronisation: DDI 0487, D13 "The Performance Monitors
- * Extension" and D24.5 "Performance Monitors registers".
+ * Source for the synchronization of registers: DDI 0487, D13 "The Performance Monitors Extension".
  */
 #include <linux/bitops.h>
-#include <linux/kvm_host.h>
+#include <linux/lockdep.h>
 
-#include <asm/irq_regs.h>
-
-#include "pmuv3.h"
-
-DEFINE_PER_CPU(struct pmuv3_cpu, pmuv3_cpu);
-
-/* pmuv3_batch::idx of a chained pair. */
-#define BATCH_PAIR	0x80
+#include "pmuv3_regs.h"
 
 /**
- * struct pmuv3_batch - events that go on or off counters together
- * @nr: how many
- * @event: the events
- * @idx: their counters, with BATCH_PAIR
- * @now: what the counters hold
+ * struct pmuv3_writes - register writes that loading a batch needs, as masks of counters
+ * @used: counters of the batch
+ * @enable: counters to enable
+ * @disable: counters to leave disabled: KVM enables them at guest entry, or the event is throttled
+ * @reload: counters of sampling events, to be set for the period; the upper one of a pair
+ * @stop: counters of sampling events, both of a pair, to be stopped before they are set
+ * @type: counters with another type in their register than the event's; the upper one of a pair
+ * @interrupts: counters that interrupt at overflow
  */
-struct pmuv3_batch {
-	unsigned int		nr;
-	struct perf_event	*event[ARMPMU_MAX_HWEVENTS];
-	u8			idx[ARMPMU_MAX_HWEVENTS];
-	u64			now[ARMPMU_MAX_HWEVENTS];
-};
-
-/**
- * struct pmuv3_plan - what has to be written to put a batch on
- * @used: counters concerned
- * @on: those to be enabled
- * @off: those to be stopped, for now: KVM will enable them, or they are throttled
- * @arm: those that sample: to be set
- * @stop: those of events that sample, both of a pair: to be stopped meanwhile
- * @retype: those whose type register has to change
- * @interrupts: those that are to interrupt
- */
-struct pmuv3_plan {
+struct pmuv3_writes {
 	u64	used;
-	u64	on;
-	u64	off;
-	u64	arm;
+	u64	enable;
+	u64	disable;
+	u64	reload;
 	u64	stop;
-	u64	retype;
+	u64	type;
 	u64	interrupts;
 };
 
-static __always_inline void batch_add(struct pmuv3_batch *b, struct perf_event *event,
-				      unsigned int idx)
-{
-	b->event[b->nr] = event;
-	b->idx[b->nr] = pmuv3_is_pair(&event->hw, idx) ? idx | BATCH_PAIR : idx;
-	b->nr++;
-}
+/* ----------------------------------------------------------------------- loading */
 
-/* ------------------------------------------------------------------- registers */
-
-/* The upper half moves when the lower one wraps: read until it stands still. */
-static u64 read_pair(unsigned int upper)
-{
-	u64 high, low;
-
-	do {
-		high = read_pmevcntrn(upper);
-		low = read_pmevcntrn(upper - 1);
-	} while (high != read_pmevcntrn(upper));
-
-	return high << 32 | lower_32_bits(low);
-}
-
-static u64 read_counter(const struct hw_perf_event *hw, unsigned int idx)
-{
-	return pmuv3_is_pair(hw, idx) ? read_pair(idx) : pmuv3_read_one(idx);
-}
-
-static void write_counter(const struct hw_perf_event *hw, unsigned int idx, u64 value)
-{
-	if (!pmuv3_is_pair(hw, idx)) {
-		pmuv3_write_one(idx, value);
-		return;
-	}
-	write_pmevcntrn(idx, upper_32_bits(value));
-	write_pmevcntrn(idx - 1, lower_32_bits(value));
-}
-
-static void write_type(struct pmuv3_cpu *c, unsigned int idx, u64 type)
-{
-	c->type[idx] = type;
-	if (idx < ARMV8_PMU_CYCLE_IDX)
-		write_pmevtypern(idx, type & PMUV3_TYPE);
-	else if (idx == ARMV8_PMU_CYCLE_IDX)
-		write_pmccfiltr(type & PMUV3_FILTERS);
-	else
-		write_pmicfiltr(type & PMUV3_FILTERS);
-}
-
-static void enable_counters(struct pmuv3_cpu *c, u64 mask)
-{
-	mask &= ~c->enabled;
-	if (!mask)
-		return;
-
-	c->enabled |= mask;
-	write_pmcntenset(mask);
-}
-
-/* On return they stand still. */
-static void stop_counters(struct pmuv3_cpu *c, u64 mask)
-{
-	mask &= c->enabled;
-	if (!mask)
-		return;
-
-	c->enabled &= ~mask;
-	write_pmcntenclr(mask);
-	isb();
-}
-
-static void set_interrupts(struct pmuv3_cpu *c, u64 which, u64 want)
-{
-	u64 change = (c->interrupts ^ want) & which;
-
-	if (change & want)
-		write_pmintenset(change & want);
-	if (change & ~want)
-		write_pmintenclr(change & ~want);
-	c->interrupts ^= change;
-}
-
-/* From the first pair on. */
-static noinline void snapshot_rest(struct pmuv3_batch *b, unsigned int i)
-{
-	for (; i < b->nr; i++) {
-		unsigned int idx = b->idx[i];
-
-		b->now[i] = idx & BATCH_PAIR ? read_pair(idx & ~BATCH_PAIR) : pmuv3_read_one(idx);
-	}
-}
-
-/*
- * All the counters of a batch, one after the other. Going on and going off both use this function
- * and list the members of a group in the same order, so that each member is read equally long after
- * the one before it both times: they see the same instructions although nothing is stopped.
- */
-static noinline void snapshot(struct pmuv3_batch *b)
-{
-	unsigned int i;
-
-	for (i = 0; i < b->nr; i++) {
-		unsigned int idx = b->idx[i];
-
-		if (unlikely(idx & BATCH_PAIR))
-			return snapshot_rest(b, i);
-		b->now[i] = pmuv3_read_one(idx);
-	}
-}
-
-/* ----------------------------------------------------------------------- counts */
-
-/* Adds what the counter has seen; without atomics since nobody else can come in between. */
-static __always_inline void count_up(struct perf_event *event, unsigned int idx, u64 now)
-{
-	struct hw_perf_event *hw = &event->hw;
-	u64 delta = now - local64_read(&hw->prev_count);
-
-	if (hw->flags & PMUV3_EVT_SPECIAL) {
-		if (pmuv3_is_short(hw, idx)) {
-			delta = lower_32_bits(delta);
-			now = (s64)(s32)now;
-		}
-		if (hw->flags & PMUV3_EVT_SAMPLES)
-			local64_set(&hw->period_left, local64_read(&hw->period_left) - delta);
-	}
-	local64_set(&hw->prev_count, now);
-	local64_set(&event->count, local64_read(&event->count) + delta);
-}
-
-/* Where counting starts. */
-static __always_inline void count_from(struct perf_event *event, unsigned int idx, u64 now)
-{
-	struct hw_perf_event *hw = &event->hw;
-
-	if (hw->flags & PMUV3_EVT_SPECIAL && pmuv3_needs_window(hw, idx)) {
-		u64 value = pmuv3_is_short(hw, idx) ? (s64)(s32)now : now;
-
-		now = value | PMUV3_WINDOW;
-		if (now != value)
-			pmuv3_write_one(idx, now);
-	}
-	local64_set(&hw->prev_count, now);
-}
-
-/* Sets the counter so that it overflows after @left events. */
-static void arm_counter(struct perf_event *event, unsigned int idx, s64 left)
-{
-	struct hw_perf_event *hw = &event->hw;
-
-	if (pmuv3_needs_window(hw, idx))
-		left = min_t(s64, left, S32_MAX);
-	local64_set(&hw->prev_count, -left);
-	write_counter(hw, idx, -left);
-}
-
-/* --------------------------------------------------------------------------- KVM */
-
-/*
- * KVM switches the EL0 filter (VHE) or the enable bit (otherwise) of such counters when it enters
- * and leaves a guest. A counter that runs on for nobody stays in its care: the registers come back
- * to what is remembered here only if KVM undoes what it did.
- */
-static void give_to_kvm(struct pmuv3_cpu *c, u64 counters, struct perf_event *event)
-{
-	if (c->kvm & counters)
-		kvm_clr_pmu_events(counters);
-	c->kvm &= ~counters;
-	if (!(event->hw.config_base & PMUV3_KVM))
-		return;
-
-	c->kvm |= counters;
-	kvm_set_pmu_events(counters, &event->attr);
-	kvm_vcpu_pmu_resync_el0();
-}
-
-/* A stopped counter must not be started by KVM; its type is to be written again. */
-void pmuv3_take_from_kvm(struct pmuv3_cpu *c, u64 counters)
-{
-	unsigned long mine = c->kvm & counters;
-	unsigned int idx;
-
-	if (likely(!mine))
-		return;
-
-	kvm_clr_pmu_events(mine);
-	c->kvm &= ~mine;
-	for_each_set_bit(idx, &mine, ARMPMU_MAX_HWEVENTS)
-		c->type[idx] = PMUV3_UNKNOWN;
-}
-
-/* ------------------------------------------------------------------- putting on */
-
-/* Does it stay stopped although it goes on? Throttled: until the core starts it again. */
-static bool is_throttled(const struct hw_perf_event *hw)
+/* A throttled event is loaded but stays stopped until the core starts it. */
+static bool pmuv3_is_throttled(const struct hw_perf_event *hw)
 {
 	return hw->state & PERF_HES_STOPPED && hw->interrupts == PERF_THROTTLED;
 }
 
-static bool has_right_type(const struct pmuv3_cpu *c, const struct hw_perf_event *hw,
+static bool pmuv3_has_type(const struct pmuv3_cpu *c, const struct hw_perf_event *hw,
 			   unsigned int idx)
 {
 	if (!pmuv3_is_pair(hw, idx))
@@ -263,125 +51,141 @@ static bool has_right_type(const struct pmuv3_cpu *c, const struct hw_perf_event
 	       c->type[idx - 1] == hw->config_base;
 }
 
-static void plan_special(struct pmuv3_plan *p, struct perf_event *event, unsigned int idx)
+/* Not to be switched by KVM, because the event is stopped. */
+static bool pmuv3_is_withheld(const struct hw_perf_event *hw)
+{
+	return hw->state && hw->config_base & PMUV3_KVM;
+}
+
+static void pmuv3_compute_special(struct pmuv3_writes *w, struct perf_event *event,
+				  unsigned int idx)
 {
 	struct hw_perf_event *hw = &event->hw;
 	u64 counters = pmuv3_counters(hw, idx);
 
-	p->used |= counters;
-	if (!is_throttled(hw))
+	w->used |= counters;
+	if (!pmuv3_is_throttled(hw))
 		hw->state = 0;
 	if (hw->state || hw->flags & PMUV3_EVT_DEFERRED)
-		p->off |= counters;
+		w->disable |= counters;
 	else
-		p->on |= counters;
+		w->enable |= counters;
 	if (hw->flags & PMUV3_EVT_SAMPLES) {
-		p->arm |= BIT_ULL(idx);
-		p->stop |= counters;
-		p->interrupts |= BIT_ULL(idx);
-	} else if (pmuv3_needs_window(hw, idx)) {
-		p->interrupts |= BIT_ULL(idx);
+		w->reload |= BIT_ULL(idx);
+		w->stop |= counters;
+		w->interrupts |= BIT_ULL(idx);
+	} else if (pmuv3_needs_upper_half(hw, idx)) {
+		w->interrupts |= BIT_ULL(idx);
 	}
 }
 
-static void plan(struct pmuv3_cpu *c, struct pmuv3_plan *p, struct perf_event *event,
-		 unsigned int idx)
+static void pmuv3_compute_writes(struct pmuv3_cpu *c, struct pmuv3_writes *w,
+				 struct perf_event *event, unsigned int idx)
 {
 	struct hw_perf_event *hw = &event->hw;
 
 	hw->idx = idx;
 	if (hw->flags & PMUV3_EVT_SPECIAL || hw->state) {
-		plan_special(p, event, idx);
-		if (!has_right_type(c, hw, idx))
-			p->retype |= BIT_ULL(idx);
+		pmuv3_compute_special(w, event, idx);
+		if (!pmuv3_has_type(c, hw, idx) || pmuv3_is_withheld(hw))
+			w->type |= BIT_ULL(idx);
 		return;
 	}
 
-	p->used |= BIT_ULL(idx);
-	p->on |= BIT_ULL(idx);
+	w->used |= BIT_ULL(idx);
+	w->enable |= BIT_ULL(idx);
 	if (c->type[idx] != hw->config_base)
-		p->retype |= BIT_ULL(idx);
+		w->type |= BIT_ULL(idx);
 }
 
-static void retype(struct pmuv3_cpu *c, struct perf_event *event, unsigned int idx)
+static void pmuv3_apply_type(struct pmuv3_cpu *c, struct perf_event *event, unsigned int idx)
 {
 	struct hw_perf_event *hw = &event->hw;
 
-	if (pmuv3_is_pair(hw, idx)) {
-		write_type(c, idx - 1, hw->config_base);
-		write_type(c, idx, PMUV3_CHAIN | (hw->config_base & PMUV3_KVM));
-	} else {
-		write_type(c, idx, hw->config_base);
+	/*
+	 * KVM without VHE enables the counters that it switches at guest exit. That of a stopped
+	 * event is not one of them; the type is written when the event is started.
+	 */
+	if (pmuv3_is_withheld(hw)) {
+		pmuv3_kvm_release(c, pmuv3_counters(hw, idx));
+		c->type[idx] = PMUV3_TYPE_UNKNOWN;
+		return;
 	}
-	give_to_kvm(c, pmuv3_counters(hw, idx), event);
+	if (pmuv3_is_pair(hw, idx)) {
+		pmuv3_write_type(c, idx - 1, hw->config_base);
+		pmuv3_write_type(c, idx, PMUV3_CHAIN | (hw->config_base & PMUV3_KVM));
+	} else {
+		pmuv3_write_type(c, idx, hw->config_base);
+	}
+	pmuv3_kvm_claim(c, pmuv3_counters(hw, idx), event);
 }
 
-static bool plan_is_fulfilled(const struct pmuv3_cpu *c, const struct pmuv3_plan *p)
+static bool pmuv3_no_writes(const struct pmuv3_cpu *c, const struct pmuv3_writes *w)
 {
-	return !(p->retype | p->arm | (p->on & ~c->enabled) | (p->off & c->enabled) |
-		 (p->used & (p->interrupts ^ c->interrupts)));
+	return !(w->type | w->reload | (w->enable & ~c->enabled) | (w->disable & c->enabled) |
+		 (w->used & (w->interrupts ^ c->interrupts)));
 }
 
 /*
- * A counter that has to be set is stopped first, of a pair also the lower one, which may be running
- * for nobody: it could wrap before the upper one counts. An overflow flag that it still has, from
- * whoever had the counter before, would be taken for the new event's; it goes before the interrupt
- * is enabled.
+ * A counter is stopped before it is set; of a pair also the lower counter, which may run without an
+ * event and could wrap before the upper one is enabled. An overflow flag that is left from an
+ * earlier event is cleared before the interrupt is enabled, since it would be taken for this
+ * event's.
  */
-static noinline void carry_out(struct pmuv3_cpu *c, const struct pmuv3_plan *p,
-			       const struct pmuv3_batch *b)
+static noinline void pmuv3_apply_writes(struct pmuv3_cpu *c, const struct pmuv3_writes *w,
+					const struct pmuv3_batch *b)
 {
 	unsigned int i;
 
-	stop_counters(c, p->off | p->stop);
-	c->zero &= ~p->used;
+	pmuv3_disable_counters(c, w->disable | w->stop);
+	c->zero &= ~w->used;
 	for (i = 0; i < b->nr; i++) {
 		struct perf_event *event = b->event[i];
 		unsigned int idx = event->hw.idx;
 
-		if (p->retype & BIT_ULL(idx))
-			retype(c, event, idx);
-		if (p->arm & BIT_ULL(idx))
-			arm_counter(event, idx, armpmu_period_resume(event));
+		if (w->type & BIT_ULL(idx))
+			pmuv3_apply_type(c, event, idx);
+		if (w->reload & BIT_ULL(idx))
+			pmuv3_reload_counter(event, idx, armpmu_period_resume(event));
 	}
 	isb();
-	if (p->arm)
-		write_pmovsclr(p->arm);
-	set_interrupts(c, p->used, p->interrupts);
-	enable_counters(c, p->on);
+	if (w->reload)
+		write_pmovsclr(w->reload);
+	pmuv3_set_interrupts(c, w->used, w->interrupts);
+	pmuv3_enable_counters(c, w->enable);
 	isb();
 }
 
-/* PMCR_EL0.E stays on for as long as counters are in use. */
-static void let_run(struct pmuv3_cpu *c)
+/* PMCR_EL0.E stays set until no counter is used, not only while events are loaded. */
+static void pmuv3_set_pmcr_e(struct pmuv3_cpu *c)
 {
-	if (c->on || c->halted)
+	if (c->pmcr_e || c->disabled)
 		return;
 
-	c->on = true;
+	c->pmcr_e = true;
 	isb();
 	write_pmcr(c->pmcr | ARMV8_PMU_PMCR_E);
 }
 
-/* Events of all kinds. */
-static noinline void set_up_any(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
+/* Programs the counters of a batch with any events. */
+static noinline void pmuv3_program_any(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
 {
-	struct pmuv3_plan p = {};
+	struct pmuv3_writes w = {};
 	unsigned int i;
 
 	for (i = 0; i < b->nr; i++)
-		plan(c, &p, b->event[i], b->idx[i] & ~BATCH_PAIR);
-	if (!plan_is_fulfilled(c, &p))
-		carry_out(c, &p, b);
+		pmuv3_compute_writes(c, &w, b->event[i], b->idx[i] & ~PMUV3_BATCH_PAIR);
+	if (!pmuv3_no_writes(c, &w))
+		pmuv3_apply_writes(c, &w, b);
 }
 
 /*
- * What mostly is found: events that just count, on counters that were left running, mostly with
- * the right type.
+ * Programs the counters of a batch. The fast path is for events that only count, on counters that
+ * are running, usually with the right type: then there is nothing to write.
  */
-static void set_up(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
+static void pmuv3_program_batch(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
 {
-	struct pmuv3_plan p = {};
+	struct pmuv3_writes w = {};
 	unsigned int i;
 
 	for (i = 0; i < b->nr; i++) {
@@ -389,39 +193,83 @@ static void set_up(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
 		unsigned int idx = b->idx[i];
 
 		if (hw->flags & PMUV3_EVT_SPECIAL || hw->state)
-			return set_up_any(c, b);
+			return pmuv3_program_any(c, b);
 		hw->idx = idx;
-		p.used |= BIT_ULL(idx);
+		w.used |= BIT_ULL(idx);
 		if (c->type[idx] != hw->config_base)
-			p.retype |= BIT_ULL(idx);
+			w.type |= BIT_ULL(idx);
 	}
-	p.on = p.used;
-	if (p.retype || p.used & ~(c->enabled & ~c->interrupts))
-		carry_out(c, &p, b);
+	w.enable = w.used;
+	if (w.type || w.used & ~(c->enabled & ~c->interrupts))
+		pmuv3_apply_writes(c, &w, b);
 }
 
-static void put_on(struct pmuv3_cpu *c, struct pmuv3_batch *b)
+/*
+ * Sets the counters of a task that reads counters to values of its events, since they have run on
+ * without an event. An event with the rdpmc bit continues at the value that its counter had when it
+ * was last read: user space may compare such values without the offset in the user page. The
+ * counters of other events show their count.
+ */
+static noinline void pmuv3_write_own_values(const struct pmuv3_batch *b)
+{
+	bool all = pmuv3_user_access_is_on();
+	unsigned int i;
+
+	for (i = 0; i < b->nr; i++) {
+		struct perf_event *event = b->event[i];
+		struct hw_perf_event *hw = &event->hw;
+		unsigned int idx = hw->idx;
+		u64 value;
+
+		if (hw->flags & PMUV3_EVT_SAMPLES)
+			continue;
+		if (pmuv3_is_user_readable(event))
+			value = local64_read(&hw->prev_count);
+		else if (all)
+			value = local64_read(&event->count);
+		else
+			continue;
+		if (pmuv3_needs_upper_half(hw, idx))
+			value |= PMUV3_UPPER_HALF;
+		pmuv3_write_running(hw, idx, value);
+	}
+}
+
+static __always_inline void pmuv3_begin_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b)
 {
 	unsigned int i;
 
-	set_up(c, b);
-	snapshot(b);
+	pmuv3_read_batch(b);
 	for (i = 0; i < b->nr; i++) {
 		struct perf_event *event = b->event[i];
 		unsigned int idx = event->hw.idx;
 
 		if (!(event->hw.flags & PMUV3_EVT_SAMPLES))
-			count_from(event, idx, b->now[i]);
+			pmuv3_count_start(event, idx, b->now[i]);
 		c->event[idx] = event;
-		c->running |= BIT_ULL(idx);
+		c->used |= BIT_ULL(idx);
 	}
-	let_run(c);
+	pmuv3_set_pmcr_e(c);
 }
 
-/* ------------------------------------------------------------------- taking off */
+static void pmuv3_load_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b)
+{
+	pmuv3_program_batch(c, b);
+	pmuv3_begin_batch(c, b);
+}
 
-/* Those that sample, or all of them. */
-static noinline void stop_batch(struct pmuv3_cpu *c, const struct pmuv3_batch *b, bool all)
+/* For a task that has events with the rdpmc bit. */
+static noinline void pmuv3_load_batch_user(struct pmuv3_cpu *c, struct pmuv3_batch *b)
+{
+	pmuv3_program_any(c, b);
+	pmuv3_write_own_values(b);
+	pmuv3_begin_batch(c, b);
+}
+
+/* --------------------------------------------------------------------- unloading */
+
+/* Stops the counters of the sampling events, or with @all of all events of the batch. */
+static noinline void pmuv3_stop_batch(struct pmuv3_cpu *c, const struct pmuv3_batch *b, bool all)
 {
 	u64 mask = 0;
 	unsigned int i;
@@ -432,81 +280,154 @@ static noinline void stop_batch(struct pmuv3_cpu *c, const struct pmuv3_batch *b
 		if (all || hw->flags & PMUV3_EVT_SAMPLES)
 			mask |= pmuv3_counters(hw, hw->idx);
 	}
-	pmuv3_take_from_kvm(c, mask);
-	stop_counters(c, mask);
+	pmuv3_kvm_release(c, mask);
+	pmuv3_disable_counters(c, mask);
 }
 
 /*
- * Brings the events of @b up to date. Those that sample are stopped, all of them at the same time;
- * with @stop all are.
+ * Updates the counts of a batch. The counters of sampling events, with @stop those of all events,
+ * are stopped first, all by one write.
  */
-static __always_inline void settle(struct pmuv3_cpu *c, struct pmuv3_batch *b, bool stop)
+static __always_inline void pmuv3_update_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b,
+					       bool stop)
 {
 	unsigned int i;
 
 	if (stop || c->interrupts)
-		stop_batch(c, b, stop);
-	snapshot(b);
+		pmuv3_stop_batch(c, b, stop);
+	pmuv3_read_batch(b);
 	for (i = 0; i < b->nr; i++) {
 		struct perf_event *event = b->event[i];
 
-		count_up(event, event->hw.idx, b->now[i]);
+		pmuv3_count_update(event, event->hw.idx, b->now[i]);
 		if (event->hw.flags & PMUV3_EVT_SAMPLES)
 			armpmu_mark_overdue(&event->hw);
 	}
 }
 
-static __always_inline void forget(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
+static __always_inline void pmuv3_release_batch(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
 {
-	unsigned int i;
+	unsigned int i, nr = b->nr;
 
-	for (i = 0; i < b->nr; i++) {
-		unsigned int idx = b->event[i]->hw.idx;
+	for (i = 0; i < nr; i++) {
+		struct perf_event *event = b->event[i];
+		unsigned int idx = event->hw.idx;
 
 		c->event[idx] = NULL;
-		c->running &= ~BIT_ULL(idx);
-		if (unlikely(b->event[i]->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT))
-			perf_event_update_userpage(b->event[i]);
+		c->used &= ~BIT_ULL(idx);
+		pmuv3_update_user_page(event);
 	}
 }
 
-static __always_inline void batch_add_running(struct pmuv3_batch *b, struct pmuv3_cpu *c, u64 mask)
+static __always_inline void pmuv3_batch_add_used(struct pmuv3_batch *b, struct pmuv3_cpu *c,
+						 u64 mask)
 {
-	for (mask &= c->running; mask; mask &= mask - 1) {
+	for (mask &= c->used; mask; mask &= mask - 1) {
 		unsigned int idx = __ffs(mask);
 
-		batch_add(b, c->event[idx], idx);
+		pmuv3_batch_add(b, c->event[idx], idx);
 	}
 }
 
-static noinline void drop(struct pmuv3_cpu *c, u64 mask)
+static noinline void pmuv3_unload_counters(struct pmuv3_cpu *c, u64 mask)
 {
 	struct pmuv3_batch b __uninitialized;
 
 	b.nr = 0;
-	batch_add_running(&b, c, mask);
-	settle(c, &b, false);
-	forget(c, &b);
+	pmuv3_batch_add_used(&b, c, mask);
+	pmuv3_update_batch(c, &b, false);
+	pmuv3_release_batch(c, &b);
 }
 
-/* No event is on a counter, and none is to be: no counter runs on, either. */
-static noinline void all_off(struct pmuv3_cpu *c)
+/**
+ * pmuv3_disclose_loaded - set counters of loaded events to values that EL0 may read
+ * @c: state of this CPU
+ * @counters: mask of counters; sampling events among them are ignored
+ *
+ * Context: interrupts off, between pmuv3_mask_nmi() and pmuv3_unmask_nmi().
+ */
+void pmuv3_disclose_loaded(struct pmuv3_cpu *c, u64 counters)
 {
-	pmuv3_take_from_kvm(c, c->kvm);
-	stop_counters(c, c->enabled);
-	set_interrupts(c, c->there, 0);
-	if (c->on) {
-		c->on = false;
+	struct pmuv3_batch b __uninitialized;
+	unsigned int i;
+
+	b.nr = 0;
+	for (counters &= c->used; counters; counters &= counters - 1) {
+		unsigned int idx = __ffs(counters);
+
+		if (!(c->event[idx]->hw.flags & PMUV3_EVT_SAMPLES))
+			pmuv3_batch_add(&b, c->event[idx], idx);
+	}
+	pmuv3_update_batch(c, &b, false);
+	pmuv3_write_own_values(&b);
+	pmuv3_read_batch(&b);
+	for (i = 0; i < b.nr; i++)
+		pmuv3_count_start(b.event[i], b.event[i]->hw.idx, b.now[i]);
+}
+
+/* The task's first event with the rdpmc bit is loaded: its other events stay on their counters. */
+static void pmuv3_disclose_staying(struct pmuv3_cpu *c, const struct perf_schedule *s,
+				   u64 stay)
+{
+	u64 counters = 0;
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++) {
+		if (s->task_mask & BIT_ULL(i))
+			counters |= BIT_ULL(s->slot[i].idx);
+	}
+	if (counters & stay)
+		pmuv3_disclose_loaded(c, counters & stay);
+}
+
+/* No event is loaded and none is to be: counters that run on without an event are stopped, too. */
+static noinline void pmuv3_disable_all(struct pmuv3_cpu *c)
+{
+	pmuv3_kvm_release(c, c->kvm);
+	pmuv3_disable_counters(c, c->enabled);
+	pmuv3_set_interrupts(c, c->present, 0);
+	if (c->pmcr_e) {
+		c->pmcr_e = false;
 		write_pmcr(c->pmcr);
 	}
 }
 
+/**
+ * pmuv3_disable_unused - stop the counters of this CPU if no event is loaded
+ * @c: state of this CPU
+ *
+ * Context: interrupts off, between pmuv3_mask_nmi() and pmuv3_unmask_nmi(), or the overflow
+ * handler.
+ */
+void pmuv3_disable_unused(struct pmuv3_cpu *c)
+{
+	if (!c->used)
+		pmuv3_disable_all(c);
+}
+
 /* -------------------------------------------------------------------- schedules */
+
+/* The task has events with the rdpmc bit, or has lost the last one. */
+static noinline void pmuv3_load_user(struct pmuv3_cpu *c, const struct perf_schedule *s,
+				     struct pmuv3_batch *b, u64 stay)
+{
+	if (s->user && !c->reader)
+		pmuv3_disclose_staying(c, s, stay);
+	if (b->nr && s->user)
+		pmuv3_load_batch_user(c, b);
+	else if (b->nr)
+		pmuv3_load_batch(c, b);
+	else if (!s->nr)
+		pmuv3_disable_all(c);
+	pmuv3_user_set_access(c, s->user);
+}
 
 /**
  * pmuv3_sched_load - pmu::sched_load
- * @pmu: the PMU
- * @s: what is to run
+ * @pmu: PMU of the events
+ * @s: schedule to load; events of other schedules are unloaded
+ *
+ * Context: interrupts off.
  */
 void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 {
@@ -516,6 +437,7 @@ void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 	u64 stay = 0;
 	unsigned int i;
 
+	lockdep_assert_irqs_disabled();
 	if (c->pmu != to_arm_pmu(pmu))
 		return;
 
@@ -528,31 +450,33 @@ void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 		if (c->event[idx] == event)
 			stay |= BIT_ULL(idx);
 		else
-			batch_add(&b, event, idx);
+			pmuv3_batch_add(&b, event, idx);
 	}
 
-	if (unlikely(c->running & ~stay))
-		drop(c, c->running & ~stay);
-	if (b.nr)
-		put_on(c, &b);
-	else if (!s->nr)
-		all_off(c);
+	if (unlikely(c->used & ~stay))
+		pmuv3_unload_counters(c, c->used & ~stay);
 	if (unlikely(c->reader || s->user))
-		pmuv3_user_access(c, s->user);
+		pmuv3_load_user(c, s, &b, stay);
+	else if (b.nr)
+		pmuv3_load_batch(c, &b);
+	else if (!s->nr)
+		pmuv3_disable_all(c);
 	pmuv3_unmask_nmi(daif);
 
 	if (unlikely(s->user))
-		pmuv3_user_pages(c);
+		pmuv3_update_user_pages(c);
 }
 
 /**
  * pmuv3_sched_save - pmu::sched_save
- * @pmu: the PMU
- * @s: what runs
- * @mask: slots whose events go
+ * @pmu: PMU of the events
+ * @s: schedule that is loaded
+ * @mask: slots of @s with events to unload, bit 0 is slot 0
  *
- * User space's access goes with the task: what is loaded next, if anything is, may belong to
- * another one.
+ * User space loses its access to counters: the next schedule may be another task's, and there may
+ * be none.
+ *
+ * Context: interrupts off.
  */
 void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
 {
@@ -561,6 +485,7 @@ void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
 	unsigned long daif;
 	unsigned int i;
 
+	lockdep_assert_irqs_disabled();
 	if (c->pmu != to_arm_pmu(pmu))
 		return;
 
@@ -572,26 +497,28 @@ void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
 
 		if (!(mask & BIT_ULL(i)) || c->event[idx] != event)
 			continue;
-		batch_add(&b, event, idx);
+		pmuv3_batch_add(&b, event, idx);
 	}
 
-	settle(c, &b, false);
-	forget(c, &b);
+	pmuv3_update_batch(c, &b, false);
+	pmuv3_release_batch(c, &b);
 	if (unlikely(c->reader))
-		pmuv3_user_access(c, false);
+		pmuv3_user_set_access(c, false);
 	pmuv3_unmask_nmi(daif);
 }
 
 /* ------------------------------------------------------------------ single events */
 
-static bool is_here(struct pmuv3_cpu *c, struct perf_event *event)
+static bool pmuv3_is_loaded(struct pmuv3_cpu *c, struct perf_event *event)
 {
 	return event->hw.idx >= 0 && c->event[event->hw.idx] == event;
 }
 
 /**
  * pmuv3_read - pmu::read
- * @event: the event
+ * @event: event to update the count of; nothing is done if it is not loaded on this CPU
+ *
+ * Context: interrupts off; also NMI.
  */
 void pmuv3_read(struct perf_event *event)
 {
@@ -599,44 +526,47 @@ void pmuv3_read(struct perf_event *event)
 	unsigned int idx = event->hw.idx;
 	unsigned long daif;
 
-	if (!is_here(c, event))
+	if (!pmuv3_is_loaded(c, event))
 		return;
 
 	daif = pmuv3_mask_nmi();
-	count_up(event, idx, read_counter(&event->hw, idx));
+	pmuv3_count_update(event, idx, pmuv3_read_counter(event, idx));
 	pmuv3_unmask_nmi(daif);
 }
 
 /**
  * pmuv3_stop - pmu::stop
- * @event: the event
- * @flags: PERF_EF_UPDATE; it is brought up to date in any case
+ * @event: event to stop; nothing is done if it is not loaded on this CPU
+ * @flags: PERF_EF_UPDATE or 0; the count is updated in either case
  *
- * Context: the overflow handler, too.
+ * Context: interrupts off; also the overflow handler.
  */
 void pmuv3_stop(struct perf_event *event, int flags)
 {
 	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
-	struct pmuv3_batch b __uninitialized;
+	struct hw_perf_event *hw = &event->hw;
+	unsigned int idx = hw->idx;
 	unsigned long daif;
 
-	if (!is_here(c, event) || event->hw.state & PERF_HES_STOPPED)
+	if (!pmuv3_is_loaded(c, event) || hw->state & PERF_HES_STOPPED)
 		return;
 
 	daif = pmuv3_mask_nmi();
-	b.nr = 0;
-	batch_add(&b, event, event->hw.idx);
-	settle(c, &b, true);
-	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	pmuv3_kvm_release(c, pmuv3_counters(hw, idx));
+	pmuv3_disable_counters(c, pmuv3_counters(hw, idx));
+	pmuv3_count_update(event, idx, pmuv3_read_counter(event, idx));
+	if (hw->flags & PMUV3_EVT_SAMPLES)
+		armpmu_mark_overdue(hw);
+	hw->state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	pmuv3_unmask_nmi(daif);
 }
 
 /**
  * pmuv3_start - pmu::start
- * @event: the event
- * @flags: PERF_EF_RELOAD; a counter that samples is set in any case
+ * @event: event to start; nothing is done if it is not stopped
+ * @flags: PERF_EF_RELOAD or 0; the counter of a sampling event is set in either case
  *
- * Context: the overflow handler, too.
+ * Context: interrupts off; also the overflow handler.
  */
 void pmuv3_start(struct perf_event *event, int flags)
 {
@@ -647,13 +577,21 @@ void pmuv3_start(struct perf_event *event, int flags)
 	if (!(event->hw.state & PERF_HES_STOPPED))
 		return;
 	event->hw.state = 0;
-	if (!is_here(c, event))
+	if (!pmuv3_is_loaded(c, event))
 		return;
 
 	daif = pmuv3_mask_nmi();
 	b.nr = 0;
-	batch_add(&b, event, event->hw.idx);
-	put_on(c, &b);
+	pmuv3_batch_add(&b, event, event->hw.idx);
+	if (unlikely(c->reader)) {
+		pmuv3_load_batch_user(c, &b);
+	} else if (event->hw.flags & PMUV3_EVT_SAMPLES) {
+		/* It is on its counter, which is set for the period: nothing is to be read. */
+		pmuv3_program_any(c, &b);
+		pmuv3_set_pmcr_e(c);
+	} else {
+		pmuv3_load_batch(c, &b);
+	}
 	pmuv3_unmask_nmi(daif);
 }
 
@@ -661,7 +599,9 @@ void pmuv3_start(struct perf_event *event, int flags)
 
 /**
  * pmuv3_disable - pmu::pmu_disable
- * @pmu: the PMU
+ * @pmu: PMU to stop on this CPU
+ *
+ * Context: interrupts off.
  */
 void pmuv3_disable(struct pmu *pmu)
 {
@@ -670,18 +610,20 @@ void pmuv3_disable(struct pmu *pmu)
 	if (c->pmu != to_arm_pmu(pmu))
 		return;
 
-	c->halted = true;
-	if (!c->on)
+	c->disabled = true;
+	if (!c->pmcr_e)
 		return;
 
-	c->on = false;
+	c->pmcr_e = false;
 	write_pmcr(c->pmcr);
 	isb();
 }
 
 /**
  * pmuv3_enable - pmu::pmu_enable
- * @pmu: the PMU
+ * @pmu: PMU to start on this CPU, if events are loaded
+ *
+ * Context: interrupts off.
  */
 void pmuv3_enable(struct pmu *pmu)
 {
@@ -690,51 +632,56 @@ void pmuv3_enable(struct pmu *pmu)
 	if (c->pmu != to_arm_pmu(pmu))
 		return;
 
-	c->halted = false;
-	if (c->running)
-		let_run(c);
+	c->disabled = false;
+	if (c->used)
+		pmuv3_set_pmcr_e(c);
 }
 
 /**
  * pmuv3_power_down - arm_pmu::power_down
- * @armpmu: the PMU
+ * @armpmu: PMU of this CPU
  *
- * The events keep their counters; throttled ones are not woken by power_up.
+ * Stops the events that are not stopped already, such as by throttling, for pmuv3_power_up() to
+ * start again. All events stay on their counters.
+ *
+ * Context: CPU power management notifier, interrupts off.
  */
 void pmuv3_power_down(struct arm_pmu *armpmu)
 {
 	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
 	struct pmuv3_batch b __uninitialized;
 	unsigned long daif = pmuv3_mask_nmi();
-	unsigned long running = c->running;
+	unsigned long used = c->used;
 	unsigned int idx;
 
 	b.nr = 0;
-	c->asleep = 0;
-	for_each_set_bit(idx, &running, ARMPMU_MAX_HWEVENTS) {
+	c->suspended = 0;
+	for_each_set_bit(idx, &used, ARMPMU_MAX_HWEVENTS) {
 		if (!(c->event[idx]->hw.state & PERF_HES_STOPPED))
-			c->asleep |= BIT_ULL(idx);
+			c->suspended |= BIT_ULL(idx);
 	}
-	batch_add_running(&b, c, c->asleep);
-	settle(c, &b, true);
+	pmuv3_batch_add_used(&b, c, c->suspended);
+	pmuv3_update_batch(c, &b, true);
 	pmuv3_unmask_nmi(daif);
 }
 
-/* Counters whose events stand still, and are up to date, have lost their values. */
-static void forget_values(struct pmuv3_cpu *c, unsigned long counters)
+/* The counters of stopped events have lost their values: take the new ones as a base. */
+static void pmuv3_reread_stopped(struct pmuv3_cpu *c, unsigned long counters)
 {
 	unsigned int idx;
 
 	for_each_set_bit(idx, &counters, ARMPMU_MAX_HWEVENTS) {
-		struct hw_perf_event *hw = &c->event[idx]->hw;
+		struct perf_event *event = c->event[idx];
 
-		local64_set(&hw->prev_count, read_counter(hw, idx));
+		local64_set(&event->hw.prev_count, pmuv3_read_counter(event, idx));
 	}
 }
 
 /**
  * pmuv3_power_up - arm_pmu::power_up
- * @armpmu: the PMU
+ * @armpmu: PMU of this CPU
+ *
+ * Context: CPU power management notifier, interrupts off, after arm_pmu::reset.
  */
 void pmuv3_power_up(struct arm_pmu *armpmu)
 {
@@ -742,87 +689,18 @@ void pmuv3_power_up(struct arm_pmu *armpmu)
 	struct pmuv3_batch b __uninitialized;
 	unsigned long daif = pmuv3_mask_nmi();
 
-	forget_values(c, c->running & ~c->asleep);
+	pmuv3_reread_stopped(c, c->used & ~c->suspended);
 	b.nr = 0;
-	batch_add_running(&b, c, c->asleep);
-	if (b.nr)
-		put_on(c, &b);
-	c->asleep = 0;
+	pmuv3_batch_add_used(&b, c, c->suspended);
+	if (b.nr && c->reader)
+		pmuv3_load_batch_user(c, &b);
+	else if (b.nr)
+		pmuv3_load_batch(c, &b);
+	c->suspended = 0;
 	if (c->reader)
-		pmuv3_user_access(c, true);
+		pmuv3_user_set_access(c, true);
 	pmuv3_unmask_nmi(daif);
 
 	if (c->reader)
-		pmuv3_user_pages(c);
-}
-
-/* ----------------------------------------------------------------------- overflow */
-
-/* A program that reads the counter by itself adds to it what the page says. */
-static void user_base_moved(struct perf_event *event)
-{
-	if (unlikely(event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT))
-		perf_event_update_userpage(event);
-}
-
-static void overflow(struct perf_event *event, unsigned int idx, struct pt_regs *regs)
-{
-	struct hw_perf_event *hw = &event->hw;
-	struct perf_sample_data data;
-	u64 period = hw->last_period;
-	u64 now = read_counter(hw, idx);
-	bool began;
-
-	count_up(event, idx, now);
-	if (!(hw->flags & PMUV3_EVT_SAMPLES)) {
-		count_from(event, idx, now);
-		user_base_moved(event);
-		return;
-	}
-
-	arm_counter(event, idx, armpmu_period_left(event, &began));
-	user_base_moved(event);
-	if (!began)
-		return;
-
-	perf_sample_data_init(&data, 0, period);
-	if (perf_event_overflow(event, &data, regs))
-		pmuv3_stop(event, 0);
-}
-
-/**
- * pmuv3_handle_irq - arm_pmu::handle_irq
- * @armpmu: the PMU
- *
- * The counters stand still meanwhile: the handler is not what is to be measured. Flags of counters
- * that nobody has any more are from before they were taken off; they are dropped.
- *
- * Context: interrupt or NMI.
- */
-irqreturn_t pmuv3_handle_irq(struct arm_pmu *armpmu)
-{
-	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
-	unsigned long flags = read_pmovsclr() & c->there;
-	struct pt_regs *regs = get_irq_regs();
-	unsigned int idx;
-
-	if (!flags)
-		return IRQ_NONE;
-
-	if (c->on)
-		write_pmcr(c->pmcr);
-	write_pmovsclr(flags);
-	isb();
-
-	flags &= c->running & c->interrupts;
-	for_each_set_bit(idx, &flags, ARMPMU_MAX_HWEVENTS) {
-		if (!(c->event[idx]->hw.state & PERF_HES_STOPPED))
-			overflow(c->event[idx], idx, regs);
-	}
-
-	if (c->on) {
-		isb();
-		write_pmcr(c->pmcr | ARMV8_PMU_PMCR_E);
-	}
-	return IRQ_HANDLED;
+		pmuv3_update_user_pages(c);
 }

@@ -1,35 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PMUv3 in sysfs: the common events that this part has, the fields of perf_event_attr, and what
- * PMMIR_EL1 says about the part.
+ * PMUv3: sysfs attributes: implemented common events, fields of perf_event_attr, and parameters of
+ * the implementation from PMMIR_EL1.
  */
 #include <linux/device.h>
 #include <linux/sysfs.h>
 
 #include "pmuv3.h"
 
-static struct arm_pmu *armpmu_of(struct device *dev)
-{
-	return to_arm_pmu((struct pmu *)dev_get_drvdata(dev));
-}
-
 /* ------------------------------------------------------------------------ events */
 
-static ssize_t number_show(struct device *dev, struct device_attribute *attr, char *page)
+static ssize_t pmuv3_event_show(struct device *dev, struct device_attribute *attr, char *page)
 {
 	struct perf_pmu_events_attr *event = container_of(attr, struct perf_pmu_events_attr, attr);
 
 	return sysfs_emit(page, "event=0x%04llx\n", event->id);
 }
 
-#define EVENT(name, number)	PMU_EVENT_ATTR_ID(name, number_show, number)
+#define EVENT(name, number)	PMU_EVENT_ATTR_ID(name, pmuv3_event_show, number)
 #define COMMON(name, NAME)	EVENT(name, ARMV8_PMUV3_PERFCTR_##NAME)
 #define SPE(name, NAME)		EVENT(name, ARMV8_SPE_PERFCTR_##NAME)
 #define AMU(name, NAME)		EVENT(name, ARMV8_AMU_PERFCTR_##NAME)
 #define MTE(name, NAME)		EVENT(name, ARMV8_MTE_PERFCTR_##NAME)
 
-/* By number. CHAIN is not there: it cannot be counted by itself. */
-static struct attribute *event_attrs[] = {
+/* By event number. Without CHAIN, which pmuv3_event_init() refuses. */
+static struct attribute *pmuv3_event_attrs[] = {
 	COMMON(sw_incr, SW_INCR),
 	COMMON(l1i_cache_refill, L1I_CACHE_REFILL),
 	COMMON(l1i_tlb_refill, L1I_TLB_REFILL),
@@ -122,25 +117,25 @@ static struct attribute *event_attrs[] = {
 	NULL
 };
 
-static umode_t event_visible(struct kobject *kobj, struct attribute *attr, int i)
+static umode_t pmuv3_event_visible(struct kobject *kobj, struct attribute *attr, int i)
 {
-	const struct arm_pmu *armpmu = armpmu_of(kobj_to_dev(kobj));
+	const struct arm_pmu *armpmu = armpmu_of_dev(kobj_to_dev(kobj));
 	const struct perf_pmu_events_attr *event =
 		container_of(attr, struct perf_pmu_events_attr, attr.attr);
-	const unsigned long *there = armpmu->pmceid_bitmap;
+	const unsigned long *implemented = armpmu->pmceid_bitmap;
 	u64 bit = event->id;
 
 	if (bit >= ARMV8_PMUV3_EXT_COMMON_EVENT_BASE) {
-		there = armpmu->pmceid_ext_bitmap;
+		implemented = armpmu->pmceid_ext_bitmap;
 		bit -= ARMV8_PMUV3_EXT_COMMON_EVENT_BASE;
 	}
-	return bit < ARMV8_PMUV3_MAX_COMMON_EVENTS && test_bit(bit, there) ? attr->mode : 0;
+	return bit < ARMV8_PMUV3_MAX_COMMON_EVENTS && test_bit(bit, implemented) ? attr->mode : 0;
 }
 
 const struct attribute_group pmuv3_events_group = {
 	.name		= "events",
-	.attrs		= event_attrs,
-	.is_visible	= event_visible,
+	.attrs		= pmuv3_event_attrs,
+	.is_visible	= pmuv3_event_visible,
 };
 
 /* ------------------------------------------------------------------------ format */
@@ -152,7 +147,7 @@ GEN_PMU_FORMAT_ATTR(threshold_count);
 GEN_PMU_FORMAT_ATTR(threshold_compare);
 GEN_PMU_FORMAT_ATTR(threshold);
 
-static struct attribute *format_attrs[] = {
+static struct attribute *pmuv3_format_attrs[] = {
 	&format_attr_event.attr,
 	&format_attr_long.attr,
 	&format_attr_rdpmc.attr,
@@ -164,14 +159,14 @@ static struct attribute *format_attrs[] = {
 
 const struct attribute_group pmuv3_format_group = {
 	.name	= "format",
-	.attrs	= format_attrs,
+	.attrs	= pmuv3_format_attrs,
 };
 
 /* -------------------------------------------------------------------------- caps */
 
 static ssize_t slots_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	u32 slots = FIELD_GET(ARMV8_PMU_SLOTS, armpmu_of(dev)->reg_pmmir);
+	u32 slots = FIELD_GET(ARMV8_PMU_SLOTS, armpmu_of_dev(dev)->reg_pmmir);
 
 	return sysfs_emit(page, "0x%08x\n", slots);
 }
@@ -179,28 +174,40 @@ static DEVICE_ATTR_RO(slots);
 
 static ssize_t bus_slots_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	u32 slots = FIELD_GET(ARMV8_PMU_BUS_SLOTS, armpmu_of(dev)->reg_pmmir);
+	u32 slots = FIELD_GET(ARMV8_PMU_BUS_SLOTS, armpmu_of_dev(dev)->reg_pmmir);
 
 	return sysfs_emit(page, "0x%08x\n", slots);
 }
 static DEVICE_ATTR_RO(bus_slots);
 
-/* In bytes; 0 if the part does not say. */
+/**
+ * pmuv3_bus_width - width of the bus that BUS_ACCESS counts transfers on
+ * @armpmu: PMU
+ *
+ * Context: any.
+ * Return: bytes, 4 to 2048; 0 if PMMIR_EL1 does not have it. Its values 1, 2 and 13 to 15 are
+ * reserved.
+ */
+u32 pmuv3_bus_width(const struct arm_pmu *armpmu)
+{
+	u32 width = FIELD_GET(ARMV8_PMU_BUS_WIDTH, armpmu->reg_pmmir);
+
+	return width >= 3 && width <= 12 ? BIT(width - 1) : 0;
+}
+
 static ssize_t bus_width_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	u32 width = FIELD_GET(ARMV8_PMU_BUS_WIDTH, armpmu_of(dev)->reg_pmmir);
-
-	return sysfs_emit(page, "0x%08x\n", width ? 1u << (width - 1) : 0);
+	return sysfs_emit(page, "0x%08x\n", pmuv3_bus_width(armpmu_of_dev(dev)));
 }
 static DEVICE_ATTR_RO(bus_width);
 
 static ssize_t threshold_max_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "0x%08x\n", pmuv3_threshold_max(armpmu_of(dev)));
+	return sysfs_emit(page, "0x%08x\n", pmuv3_threshold_max(armpmu_of_dev(dev)));
 }
 static DEVICE_ATTR_RO(threshold_max);
 
-static struct attribute *caps_attrs[] = {
+static struct attribute *pmuv3_caps_attrs[] = {
 	&dev_attr_slots.attr,
 	&dev_attr_bus_slots.attr,
 	&dev_attr_bus_width.attr,
@@ -210,5 +217,5 @@ static struct attribute *caps_attrs[] = {
 
 const struct attribute_group pmuv3_caps_group = {
 	.name	= "caps",
-	.attrs	= caps_attrs,
+	.attrs	= pmuv3_caps_attrs,
 };

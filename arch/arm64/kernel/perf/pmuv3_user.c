@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PMUv3: counters that user space reads itself.
+ * PMUv3: access to counters from user space.
  *
- * With the sysctl kernel.perf_user_access on, a task that has an event opened for it (config1 bit
- * 1) may read counters by MRS, whether that event is on a counter or not: the event may be stopped
- * at any time, and so after the task has found its counter's number and before it reads it. All
- * counters then, the hardware does not tell one from another: those that nobody uses are set to 0
- * before, so that what another task left in them is not seen. What to read, and when it was valid,
- * is in the event's user page.
+ * With the sysctl kernel.perf_user_access on, a task that has an event with config1 bit 1 (rdpmc)
+ * may read counters by MRS while it runs, whether or not the event is on a counter: the event may
+ * be unloaded between the task's read of the counter index and its read of the counter, which must
+ * not trap. The event's user page has the index of the counter and the sequence count that
+ * validates it.
  *
- * pmuv3_user_access() runs on the CPU concerned, interrupts off. The rest is read by anybody.
+ * PMUSERENR_EL0 allows all counters or none. Before a task may read, no counter shows what other
+ * tasks did: those without an event are set to 0, those of events that are being loaded to values
+ * of these events, see pmuv3_write_own_values(). The counter of a CPU's event shows the count of
+ * the CPU, as long as the event stays on it.
+ *
+ * pmuv3_user_set_access() runs on the CPU concerned with interrupts off.
  */
+#include <linux/lockdep.h>
 #include <linux/perf_event.h>
 #include <linux/sched/clock.h>
 #include <linux/sched_clock.h>
@@ -19,86 +24,96 @@
 
 #include <asm/arch_timer.h>
 
-#include "pmuv3.h"
+#include "pmuv3_regs.h"
 
-static int user_access __read_mostly;
+static int pmuv3_user_access_on __read_mostly;
 
-static void set_userenr(u32 value)
+/**
+ * pmuv3_user_access_is_on - value of the sysctl kernel.perf_user_access
+ *
+ * Context: any. After a change pmuv3_user_access_changed() runs on each CPU.
+ * Return: true if tasks with a readable event may read counters.
+ */
+bool pmuv3_user_access_is_on(void)
 {
-	/* While a guest's value is in the register, KVM puts ours in afterwards. */
+	return READ_ONCE(pmuv3_user_access_on);
+}
+
+static void pmuv3_write_userenr(u32 value)
+{
+	/* If a guest's value is loaded, KVM keeps the host's and writes it at guest exit. */
 	if (!kvm_set_pmuserenr(value))
 		write_pmuserenr(value);
 }
 
-static u64 counters_in_use(const struct pmuv3_cpu *c)
+/* Counters that the loaded events occupy, both of a pair. */
+static u64 pmuv3_counters_in_use(const struct pmuv3_cpu *c)
 {
-	unsigned long running = c->running;
+	unsigned long used = c->used;
 	unsigned int idx;
 	u64 in_use = 0;
 
-	for_each_set_bit(idx, &running, ARMPMU_MAX_HWEVENTS)
+	for_each_set_bit(idx, &used, ARMPMU_MAX_HWEVENTS)
 		in_use |= pmuv3_counters(&c->event[idx]->hw, idx);
 
 	return in_use;
 }
 
-/* Counters that nobody on this CPU uses now, and that hold something. */
-static void wipe(struct pmuv3_cpu *c)
+/* Disables the counters without an event that may hold a value, and sets them to 0. */
+static void pmuv3_clear_unused(struct pmuv3_cpu *c)
 {
-	unsigned long stale = c->there & ~counters_in_use(c) & ~c->zero;
+	unsigned long unused = c->present & ~pmuv3_counters_in_use(c) & ~c->zero;
 	unsigned int idx;
 
-	if (!stale)
+	if (!unused)
 		return;
 
-	/* KVM would switch them on again. */
-	pmuv3_take_from_kvm(c, stale);
-	if (c->enabled & stale) {
-		write_pmcntenclr(c->enabled & stale);
-		isb();
-		c->enabled &= ~stale;
-	}
-	for_each_set_bit(idx, &stale, ARMPMU_MAX_HWEVENTS)
-		pmuv3_write_one(idx, 0);
-	c->zero |= stale;
+	/* KVM would enable them again at guest exit. */
+	pmuv3_kvm_release(c, unused);
+	pmuv3_disable_counters(c, unused);
+	for_each_set_bit(idx, &unused, ARMPMU_MAX_HWEVENTS)
+		pmuv3_write_register(idx, 0);
+	c->zero |= unused;
 }
 
 /**
- * pmuv3_user_access - let EL0 read counters, or no longer
- * @c: this CPU
- * @reader: the task that is on the CPU, or comes onto it, has an event for that
+ * pmuv3_user_set_access - allow or forbid EL0 to read counters
+ * @c: state of this CPU; all events of the current schedule have been loaded
+ * @reader: the current task, or the task that is being switched in, has a user-readable event
  *
- * The events that are to run are on their counters.
+ * Context: interrupts off, between pmuv3_mask_nmi() and pmuv3_unmask_nmi().
  */
-void pmuv3_user_access(struct pmuv3_cpu *c, bool reader)
+void pmuv3_user_set_access(struct pmuv3_cpu *c, bool reader)
 {
-	bool allow = reader && READ_ONCE(user_access);
+	bool allow = reader && pmuv3_user_access_is_on();
 
 	c->reader = reader;
 	if (allow) {
-		wipe(c);
-		/* EL0 can set it: the value is not for the next task to see. */
+		pmuv3_clear_unused(c);
+		/* PMSELR_EL0 is writable at EL0: hide the value that the last task wrote. */
 		write_pmselr(0);
 	}
 	if (c->user == allow)
 		return;
 
 	c->user = allow;
-	set_userenr(allow ? ARMV8_PMU_USERENR_ER | ARMV8_PMU_USERENR_CR : 0);
+	pmuv3_write_userenr(allow ? ARMV8_PMU_USERENR_ER | ARMV8_PMU_USERENR_CR : 0);
 }
 
 /**
- * pmuv3_event_idx - pmu::event_idx: what user space reads, plus 1
- * @event: the event
+ * pmuv3_event_idx - pmu::event_idx: index for the event's user page
+ * @event: event of PMUv3
  *
- * 0 unless the event is on a counter of this CPU and its task may read it here and now.
+ * Context: any, also NMI.
+ * Return: counter index plus 1, 1 to 33; 0 if the event is not on a counter of this CPU or EL0 may
+ * not read it now.
  */
 int pmuv3_event_idx(struct perf_event *event)
 {
 	const struct pmuv3_cpu *c = raw_cpu_ptr(&pmuv3_cpu);
 	int idx = event->hw.idx;
 
-	if (!c->user || !(event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT))
+	if (!c->user || !pmuv3_is_user_readable(event))
 		return 0;
 	if (idx < 0 || c->event[idx] != event)
 		return 0;
@@ -106,26 +121,25 @@ int pmuv3_event_idx(struct perf_event *event)
 }
 
 /**
- * pmuv3_user_pages - write the pages of all events that user space may read here
- * @c: this CPU; interrupts off
+ * pmuv3_update_user_pages - update the user pages of all loaded user-readable events
+ * @c: state of this CPU
+ *
+ * Context: interrupts off; an NMI may interrupt.
  */
-void pmuv3_user_pages(const struct pmuv3_cpu *c)
+void pmuv3_update_user_pages(const struct pmuv3_cpu *c)
 {
-	unsigned long running = c->running;
+	unsigned long used = c->used;
 	unsigned int idx;
 
-	for_each_set_bit(idx, &running, ARMPMU_MAX_HWEVENTS) {
-		struct perf_event *event = c->event[idx];
-
-		if (event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT)
-			perf_event_update_userpage(event);
-	}
+	lockdep_assert_irqs_disabled();
+	for_each_set_bit(idx, &used, ARMPMU_MAX_HWEVENTS)
+		pmuv3_update_user_page(c->event[idx]);
 }
 
 /* ---------------------------------------------------------------------- sysctl */
 
-/* For the task that is here; others when they come. */
-static void user_access_changed(void *unused)
+/* For the current task; the access of other tasks is set when they are switched in. */
+static void pmuv3_user_access_changed(void *unused)
 {
 	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
 	unsigned long daif;
@@ -134,54 +148,63 @@ static void user_access_changed(void *unused)
 		return;
 
 	daif = pmuv3_mask_nmi();
-	pmuv3_user_access(c, true);
+	if (!c->user && pmuv3_user_access_is_on())
+		pmuv3_disclose_loaded(c, c->used);
+	pmuv3_user_set_access(c, true);
 	pmuv3_unmask_nmi(daif);
-	pmuv3_user_pages(c);
+	pmuv3_update_user_pages(c);
 }
 
-static int user_access_handler(const struct ctl_table *table, int write, void *buffer,
-			       size_t *lenp, loff_t *ppos)
+static int pmuv3_user_access_handler(const struct ctl_table *table, int write, void *buffer,
+				     size_t *lenp, loff_t *ppos)
 {
 	int ret = proc_dointvec_minmax(table, write, buffer, lenp, ppos);
 
 	if (!ret && write)
-		on_each_cpu(user_access_changed, NULL, 1);
+		on_each_cpu(pmuv3_user_access_changed, NULL, 1);
 	return ret;
 }
 
-static struct ctl_table user_access_table[] = {
+static struct ctl_table pmuv3_user_access_table[] = {
 	{
 		.procname	= "perf_user_access",
-		.data		= &user_access,
-		.maxlen		= sizeof(user_access),
+		.data		= &pmuv3_user_access_on,
+		.maxlen		= sizeof(pmuv3_user_access_on),
 		.mode		= 0644,
-		.proc_handler	= user_access_handler,
+		.proc_handler	= pmuv3_user_access_handler,
 		.extra1		= SYSCTL_ZERO,
 		.extra2		= SYSCTL_ONE,
 	},
 };
 
-/* With the first PMU. */
+/**
+ * pmuv3_user_init - register the sysctl kernel.perf_user_access
+ *
+ * Called for each PMU; the first call registers the sysctl.
+ *
+ * Context: process context, probing; may sleep.
+ */
 void pmuv3_user_init(void)
 {
 	static bool done;
 
 	if (!done)
-		register_sysctl("kernel", user_access_table);
+		register_sysctl("kernel", pmuv3_user_access_table);
 	done = true;
 }
 
 /* ------------------------------------------------------------------- user page */
 
 /*
- * User space computes the time from the counter as sched_clock() does:
+ * User space computes the time from the architected timer's counter:
  *
  *	time_zero + ((time_cycles + ((cycles - time_cycles) & time_mask)) * time_mult >> time_shift)
  *
- * sched_clock() instead multiplies what is above epoch_cyc and adds epoch_ns; the difference goes
- * into time_zero.
+ * sched_clock() multiplies only the cycles since epoch_cyc, and adds epoch_ns: time_zero is the
+ * difference.
  */
-static void fill_time(struct perf_event_mmap_page *page, const struct clock_read_data *rd, u64 now)
+static void pmuv3_fill_user_time(struct perf_event_mmap_page *page,
+				 const struct clock_read_data *rd, u64 now)
 {
 	u64 epoch = mul_u64_u32_shr(rd->epoch_cyc, rd->mult, rd->shift);
 
@@ -191,7 +214,7 @@ static void fill_time(struct perf_event_mmap_page *page, const struct clock_read
 	page->time_cycles = rd->epoch_cyc;
 	page->time_mask = rd->sched_clock_mask;
 
-	/* Old readers keep the shift in fewer bits than 32 takes. */
+	/* A shift of 32 is undefined behaviour in readers that use 32-bit arithmetic. */
 	if (page->time_shift == 32) {
 		page->time_shift = 31;
 		page->time_mult >>= 1;
@@ -200,12 +223,12 @@ static void fill_time(struct perf_event_mmap_page *page, const struct clock_read
 }
 
 /**
- * arch_perf_update_userpage - what the architecture has to say in an event's user page
- * @event: the event
- * @page: the page
- * @now: perf's clock
+ * arch_perf_update_userpage - set the architecture's members of an event's user page
+ * @event: event of any PMU
+ * @page: user page of the event
+ * @now: time of the event's clock in ns
  *
- * Context: any, between the two increments of the page's sequence count.
+ * Context: any, also NMI; between the two increments of the page's sequence count.
  */
 void arch_perf_update_userpage(struct perf_event *event, struct perf_event_mmap_page *page, u64 now)
 {
@@ -213,9 +236,8 @@ void arch_perf_update_userpage(struct perf_event *event, struct perf_event_mmap_
 	unsigned int seq;
 	bool usable;
 
-	/* Other PMUs' events have something else where the flags are. */
 	page->cap_user_rdpmc = event->pmu->event_idx == pmuv3_event_idx &&
-			       event->hw.flags & PERF_EVENT_FLAG_USER_READ_CNT;
+			       pmuv3_is_user_readable(event);
 	if (page->cap_user_rdpmc)
 		page->pmc_width = event->hw.flags & ARMPMU_EVT_64BIT ? 64 : 32;
 
@@ -223,7 +245,7 @@ void arch_perf_update_userpage(struct perf_event *event, struct perf_event_mmap_
 		rd = sched_clock_read_begin(&seq);
 		usable = rd->read_sched_clock == arch_timer_read_counter;
 		if (usable)
-			fill_time(page, rd, now);
+			pmuv3_fill_user_time(page, rd, now);
 	} while (sched_clock_read_retry(seq));
 
 	page->cap_user_time = usable;

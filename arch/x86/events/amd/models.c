@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What AMD processors count.
+ * Events of AMD processors.
  *
- * Manuals: Athlon Processor x86 Code Optimization Guide; BIOS and Kernel Developer's Guides (BKDG) of
- * families 0Fh, 10h and 15h; Processor Programming References (PPR) of families 17h, 19h and 1Ah,
- * "Performance Monitor Counters".
+ * Manuals: Athlon Processor x86 Code Optimization Guide; BIOS and Kernel Developer's Guides (BKDG)
+ * of families 0Fh, 10h and 15h; Processor Programming References (PPR) of families 17h, 19h and
+ * 1Ah, "Performance Monitor Counters".
  */
 #include "models.h"
 
-/* A twelve-bit code as it stands in a selection. */
+/* A 12-bit event code in the layout of a selection. */
 #define AMD_CODE(_code)	(((_code) & 0xffULL) | ((_code) & 0xf00ULL) << 24)
 
 /*
@@ -79,9 +79,9 @@ static const struct x86_cache_event fam19h_cache[] = {
 };
 
 /*
- * Northbridge events: all cores of a node count with the same registers, and only one core may
- * use them. There is no one to give them to that core, so they are not counted. Family 10h has them at
- * 1E0h, 4E0h and so on, too.
+ * Northbridge events: all cores of a node share their registers, and only one core at a time may
+ * count them. The driver cannot reserve them for one core, so the events are refused. Family 10h
+ * has them at 1E0h, 4E0h and so on as well.
  */
 #define NORTHBRIDGE	RULE_CODES(0xe0, 5, 0)
 
@@ -90,7 +90,7 @@ static const struct x86_rule k8_rules[] = {
 	{ }
 };
 
-/* BKDG 15h, table "PERF_CTL mapping". The northbridge has a PMU of its own. */
+/* BKDG 15h, table "PERF_CTL mapping". Northbridge events belong to another PMU. */
 static const struct x86_rule fam15h_rules[] = {
 	RULE_AMD(0x003, BIT(3)), RULE_AMD(0x00b, BIT(3)), RULE_AMD(0x00d, BIT(3)),
 	RULE_AMD(0x023, GENMASK(2, 0)),
@@ -103,7 +103,7 @@ static const struct x86_rule fam15h_rules[] = {
 	RULE_AMD(0x08f, BIT(0)),
 	RULE_AMD(0x0db, GENMASK(5, 0)),
 	RULE_AMD_CODES(0x0dc, 2, GENMASK(5, 0)),
-	/* 0 and 4 count on 3 only for some unit masks; there they count for all. */
+	/* Codes 0 and 4 with some unit masks count on counter 3 only; it can count all masks. */
 	RULE_AMD(0x000, BIT(3)), RULE_AMD(0x004, BIT(3)),
 	RULE_AMD_CODES(0x000, 5, GENMASK(5, 3)),	/* floating point */
 	RULE_AMD_CODES(0x060, 5, GENMASK(2, 0)),	/* compute unit */
@@ -116,21 +116,28 @@ static const struct x86_rule fam15h_rules[] = {
 };
 
 /*
- * Floating point operations may be more than a counter can add in a cycle: two are needed, the second
- * with MergeEvent.
+ * Floating-point operations can exceed what a counter adds in a cycle: counting them takes a second
+ * counter with MergeEvent, which the driver does not support.
  */
 static const struct x86_rule zen_rules[] = {
 	RULE_AMD(0x003, 0),
 	{ }
 };
 
-#define AMD_MODEL(_fam, _manual, _generic, _cache, _rules)	\
+/* Branch sampling: the branches that are recorded are those that the event counts. */
+static const struct x86_sysfs_event fam19h_events[] = {
+	{ .name = "branch-brs", .text = "event=0xc4", .config = 0x00c4, .branches = true },
+	{ }
+};
+
+#define AMD_MODEL(_fam, _manual, _generic, _cache, _rules, ...)	\
 const struct x86_model amd_model_##_fam = {			\
 	.name		= #_fam,				\
 	.manual		= _manual,				\
 	.generic	= _generic,				\
 	.cache		= _cache,				\
 	.rules		= _rules,				\
+	__VA_ARGS__						\
 }
 
 AMD_MODEL(k7, "Athlon Code Optimization Guide 22007, table 11", k7_generic, k7_cache, NULL);
@@ -139,6 +146,7 @@ AMD_MODEL(fam10h, "BKDG 10h, 3.14", k7_generic, k7_cache, k8_rules);
 AMD_MODEL(fam15h, "BKDG 15h models 00h-0Fh, 3.24", k7_generic, k7_cache, fam15h_rules);
 AMD_MODEL(fam17h, "PPR 17h model 01h, 2.1.13", fam17h_generic, fam17h_cache, zen_rules);
 AMD_MODEL(zen2, "PPR 17h model 31h, 2.1.15", zen2_generic, fam17h_cache, zen_rules);
-AMD_MODEL(fam19h, "PPR 19h model 01h; event files amdzen3", zen2_generic, fam19h_cache, zen_rules);
+AMD_MODEL(fam19h, "PPR 19h model 01h; event files amdzen3", zen2_generic, fam19h_cache, zen_rules,
+	  .sysfs_events = fam19h_events);
 AMD_MODEL(zen4, "PPR 19h model 11h, 2.1.15", zen4_generic, fam19h_cache, zen_rules);
 AMD_MODEL(fam1ah, "PPR 1Ah model 02h, 2.1.15", zen4_generic, fam19h_cache, zen_rules);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Atom lines and the small cores of hybrid parts; Knights Landing, whose cores descend from them.
+ * Atom lines and the small cores of hybrid parts; Knights Landing, with cores derived from them.
  *
  * Manual: SDM 3B, the sections on Atom, Silvermont, Goldmont, Goldmont Plus, Tremont and Gracemont;
  * event files BNL, SLM, KNL, GLM, GLP, SNR, ADL (gracemont), MTL (crestmont), SRF, LNL (skymont).
@@ -27,7 +27,7 @@ static const struct x86_cache_event bonnell_cache[] = {
 	{ }
 };
 
-/* Off-core responses of Silvermont: requests, any response, and what the L2 did not have. */
+/* Off-core responses of Silvermont: requests, with any response and with an L2 miss. */
 #define READ_ANYWHERE	0x0000010001ULL
 #define READ_BEYOND	0x1680000001ULL
 #define RFO_ANYWHERE	0x0000010002ULL
@@ -59,7 +59,7 @@ static const struct x86_extra silvermont_extra[] = {
 	{ }
 };
 
-/* Beyond the L2 there are two kinds of memory, DDR and MCDRAM. */
+/* There are two kinds of memory, DDR and MCDRAM. */
 #define KNL_READ_MEMORY	0x0181e00001ULL
 #define KNL_RFO_MEMORY	0x0181e00002ULL
 
@@ -96,7 +96,7 @@ static const struct x86_extra knl_extra[] = {
 	CACHE(BPU, LOAD, ACCESS, 0x00c4),				\
 	CACHE(BPU, LOAD, MISS, 0x00c5)
 
-/* Walks are counted by themselves from Goldmont Plus on. */
+/* Page walks have events of their own from Goldmont Plus on. */
 #define WALKS_COMMON							\
 	CACHE(DTLB, LOAD, MISS, 0x0e08),	/* DTLB_LOAD_MISSES.WALK_COMPLETED */	\
 	CACHE(DTLB, STORE, MISS, 0x0e49)	/* DTLB_STORE_MISSES.WALK_COMPLETED */
@@ -156,7 +156,7 @@ static const struct x86_cache_event crestmont_cache[] = {
 	{ }
 };
 
-/* Bits 6 and 31 are reserved here: no request, no answer. */
+/* Bits 6 and 31 are reserved: they are neither requests nor responses. */
 static const struct x86_extra goldmont_extra[] = {
 	EXTRA(0x01b7, MSR_OFFCORE_RSP_0, 0x760005ffbf, OFFCORE_0),
 	EXTRA(0x02b7, MSR_OFFCORE_RSP_1, 0x360005ffbf, OFFCORE_1),
@@ -169,8 +169,9 @@ static const struct x86_extra tremont_extra[] = {
 	{ }
 };
 
-/* Skymont has it on all. */
+/* On Skymont all counters can count it. */
 static const struct x86_rule gracemont_rules[] = {
+	RULE_REF_TSC(X86_GENERAL_MASK),
 	RULE_UMASK(0x05d0, FIRST(2)),		/* MEM_UOPS_RETIRED.LOAD_LATENCY */
 	{ }
 };
@@ -185,6 +186,8 @@ static const struct x86_extra crestmont_extra[] = {
 	EXTRA(0x01b7, MSR_OFFCORE_RSP_0, 0x800ff3ffffffffff, OFFCORE_0),
 	EXTRA(0x02b7, MSR_OFFCORE_RSP_1, 0xff3ffffffffff, OFFCORE_1),
 	EXTRA_LDLAT(0x05d0),
+	EXTRA(0x0127, MSR_SNOOP_RSP_0, ~0ULL, SNOOP_0),
+	EXTRA(0x0227, MSR_SNOOP_RSP_1, ~0ULL, SNOOP_1),
 	{ }
 };
 
@@ -192,6 +195,8 @@ const struct x86_model bonnell_model = {
 	.name	= "bonnell",
 	.manual	= "SDM 3B; event file BNL",
 	.cache	= bonnell_cache,
+	.branches = &intel_lbr_bonnell,
+	.precise	= &intel_pebs_atom,
 	.flags	= X86_MODEL_ARCH_EVENTS,
 };
 
@@ -200,7 +205,10 @@ const struct x86_model silvermont_model = {
 	.name	= "silvermont",
 	.manual	= "SDM 3B; event file SLM",
 	.cache	= silvermont_cache,
+	.branches = &intel_lbr_silvermont,
 	.extra	= silvermont_extra,
+	.precise	= &intel_pebs_atom,
+	.sysfs_events	= intel_silvermont_events,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_MODULE_EXTRA,
 };
 
@@ -208,7 +216,9 @@ const struct x86_model knl_model = {
 	.name	= "knights-landing",
 	.manual	= "SDM 3B; event file KNL",
 	.cache	= knl_cache,
+	.branches = &intel_lbr_knl,
 	.extra	= knl_extra,
+	.precise	= &intel_pebs_atom,
 	.flags	= X86_MODEL_ARCH_EVENTS,
 };
 
@@ -216,7 +226,10 @@ const struct x86_model goldmont_model = {
 	.name	= "goldmont",
 	.manual	= "SDM 3B; event file GLM",
 	.cache	= goldmont_cache,
+	.branches = &intel_lbr_icelake,
 	.extra	= goldmont_extra,
+	.precise	= &intel_pebs_goldmont,
+	.sysfs_events	= intel_goldmont_events,
 	.flags	= X86_MODEL_ARCH_EVENTS,
 };
 
@@ -224,7 +237,10 @@ const struct x86_model goldmont_plus_model = {
 	.name	= "goldmont_plus",
 	.manual	= "SDM 3B; event file GLP",
 	.cache	= goldmont_plus_cache,
+	.branches = &intel_lbr_icelake,
 	.extra	= goldmont_extra,
+	.precise	= &intel_pebs_goldmont_plus,
+	.sysfs_events	= intel_goldmont_plus_events,
 	.flags	= X86_MODEL_ARCH_EVENTS,
 };
 
@@ -232,7 +248,10 @@ const struct x86_model tremont_model = {
 	.name	= "Tremont",
 	.manual	= "SDM 3B; event file SNR",
 	.cache	= tremont_cache,
+	.branches = &intel_lbr_icelake,
 	.extra	= tremont_extra,
+	.precise	= &intel_pebs_tremont,
+	.sysfs_events	= intel_tremont_events,
 	.flags	= X86_MODEL_ARCH_EVENTS,
 };
 
@@ -242,6 +261,8 @@ const struct x86_model gracemont_model = {
 	.cache	= gracemont_cache,
 	.rules	= gracemont_rules,
 	.extra	= gracemont_extra,
+	.sysfs_events	= intel_gracemont_events,
+	.precise	= &intel_pebs_gracemont,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT,
 };
 
@@ -251,6 +272,8 @@ const struct x86_model crestmont_model = {
 	.cache	= crestmont_cache,
 	.rules	= gracemont_rules,
 	.extra	= crestmont_extra,
+	.sysfs_events	= intel_crestmont_events,
+	.precise	= &intel_pebs_crestmont,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT,
 };
 
@@ -259,5 +282,7 @@ const struct x86_model skymont_model = {
 	.manual	= "SDM 3B; event file LNL (skymont)",
 	.cache	= crestmont_cache,
 	.extra	= crestmont_extra,
+	.sysfs_events	= intel_skymont_events,
+	.precise	= &intel_pebs_gracemont,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT | X86_MODEL_UMASK2 | X86_MODEL_EQ,
 };

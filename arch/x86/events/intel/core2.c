@@ -32,7 +32,7 @@ static const struct x86_rule core2_rules[] = {
 
 static const struct x86_cache_event core2_cache[] = {
 	CACHE(L1D, LOAD, ACCESS, 0x0f40),	/* L1D_CACHE_LD, all states */
-	CACHE(L1D, LOAD, MISS, 0x0140),		/* ... invalid */
+	CACHE(L1D, LOAD, MISS, 0x0140),		/* L1D_CACHE_LD, invalid */
 	CACHE(L1D, STORE, ACCESS, 0x0f41),	/* L1D_CACHE_ST */
 	CACHE(L1D, STORE, MISS, 0x0141),
 	CACHE(L1D, PREFETCH, ACCESS, 0x104e),	/* L1D_PREFETCH.REQUESTS */
@@ -65,5 +65,7 @@ const struct x86_model core2_model = {
 	.manual	= "SDM 3B, Core 2 events",
 	.cache	= core2_cache,
 	.rules	= core2_rules,
+	.branches = &intel_lbr_core2,
+	.precise	= &intel_pebs_core2,
 	.flags	= X86_MODEL_ARCH_EVENTS,
 };

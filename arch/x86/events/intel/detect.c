@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which PMU an Intel processor has, from CPUID and the model number.
+ * Detection of the PMU of Intel processors, from CPUID and the model number.
  */
 #include <linux/cpufeature.h>
 #include <linux/init.h>
@@ -8,13 +8,14 @@
 #include <asm/intel-family.h>
 #include <asm/perf_event_p4.h>
 
-#include "../arch.h"
+#include "../archperf.h"
+#include "../topdown.h"
 #include "models.h"
 
 #define MODEL(_vfm, _table)	X86_MATCH_VFM(INTEL_##_vfm, &_table##_model)
 
-/* Parts whose number is not here count what CPUID promises. */
-static const struct x86_cpu_id models[] __initconst = {
+/* Models that are not listed have the architectural events of CPUID. */
+static const struct x86_cpu_id intel_models[] __initconst = {
 	MODEL(CORE_YONAH, core),
 	MODEL(CORE2_MEROM, core2), MODEL(CORE2_MEROM_L, core2),
 	MODEL(CORE2_PENRYN, core2), MODEL(CORE2_DUNNINGTON, core2),
@@ -51,30 +52,32 @@ static const struct x86_cpu_id models[] __initconst = {
 };
 
 /**
- * struct hybrid_models - the two kinds of core of a hybrid part
- * @name: in sysfs' caps/pmu_name of both
+ * struct intel_hybrid_models - tables of a hybrid part
+ * @name: content of caps/pmu_name in sysfs for both PMUs; NULL: the name of the tables
  * @big: tables of the big cores
- * @small: tables of the small ones
+ * @small: tables of the small cores
  */
-struct hybrid_models {
+struct intel_hybrid_models {
 	const char		*name;
 	const struct x86_model	*big;
 	const struct x86_model	*small;
 };
 
-static const struct hybrid_models alderlake __initconst = {
+static const struct intel_hybrid_models alderlake __initconst = {
 	"alderlake_hybrid", &goldencove_model, &gracemont_model
 };
-static const struct hybrid_models meteorlake __initconst = {
+
+static const struct intel_hybrid_models meteorlake __initconst = {
 	"meteorlake_hybrid", &redwoodcove_model, &crestmont_model
 };
-static const struct hybrid_models lunarlake __initconst = {
+
+static const struct intel_hybrid_models lunarlake __initconst = {
 	"lunarlake_hybrid", &lioncove_model, &skymont_model
 };
 
-#define HYBRID(_vfm, _models)	X86_MATCH_VFM(INTEL_##_vfm, &_models)
+#define HYBRID(_vfm, _models)	X86_MATCH_VFM(INTEL_##_vfm, &(_models))
 
-static const struct x86_cpu_id hybrids[] __initconst = {
+static const struct x86_cpu_id intel_hybrids[] __initconst = {
 	HYBRID(ALDERLAKE, alderlake), HYBRID(ALDERLAKE_L, alderlake),
 	HYBRID(RAPTORLAKE, alderlake), HYBRID(RAPTORLAKE_P, alderlake),
 	HYBRID(RAPTORLAKE_S, alderlake),
@@ -85,9 +88,9 @@ static const struct x86_cpu_id hybrids[] __initconst = {
 	{ }
 };
 
-static const struct x86_model * __init pick_model(unsigned int version)
+static const struct x86_model * __init intel_pick_model(unsigned int version)
 {
-	const struct x86_cpu_id *id = x86_match_cpu(models);
+	const struct x86_cpu_id *id = x86_match_cpu(intel_models);
 
 	if (id)
 		return (const struct x86_model *)id->driver_data;
@@ -98,21 +101,24 @@ static const struct x86_model * __init pick_model(unsigned int version)
 
 /* ------------------------------------------------------------------ hybrid parts */
 
-/* CPUID.1AH:EAX[31:24]; the bits below tell which core of that kind it is. */
+/* CPUID.1AH:EAX[31:24]; the bits below are the microarchitecture. */
 #define KIND_SMALL	0x20
 
 /**
  * intel_hybrid_counters - the counters of a CPU of a hybrid part
  * @model: its tables
  * @leaf: CPUID.0AH
- * @guest: a hypervisor has said what there is
+ * @guest: CPUID is a hypervisor's
  *
- * Alder and Raptor Lake name those that both kinds of core have: 6 general and 3 fixed ones. By the
- * event file ADL the big cores have 8 and 4.
+ * CPUID of Alder and Raptor Lake has the counters that both kinds of core have: 6 general and 3
+ * fixed counters. By the event file ADL the big cores have 8 and 4.
+ *
+ * Return: set of counters
  */
-u64 intel_hybrid_counters(const struct x86_model *model, const struct x86_arch_leaf *leaf, bool guest)
+u64 intel_hybrid_counters(const struct x86_model *model, const struct archperf_leaf *leaf,
+			  bool guest)
 {
-	u64 counters = x86_arch_counters(leaf);
+	u64 counters = archperf_counters(leaf);
 
 	if (model == &goldencove_model && !guest)
 		counters |= FIRST(8) | X86_FIXED(3);
@@ -120,92 +126,110 @@ u64 intel_hybrid_counters(const struct x86_model *model, const struct x86_arch_l
 }
 
 /**
- * intel_core_takes - can a CPU of the right kind be driven as that PMU?
- * @core: the PMU, which is what its first CPU was
- * @native: the CPU's CPUID.1AH:EAX
- * @counters: the CPU's counters
+ * intel_pmu_accepts_cpu - can a CPU of the right kind of core use a PMU?
+ * @xpmu: the PMU; its first CPU sets the native model and the counters
+ * @native: CPUID.1AH:EAX of the CPU
+ * @counters: set of counters of the CPU
  *
- * One of another make is left alone (Arrow Lake H has two small ones, Skymont and Crestmont), and one
- * that lacks a counter: an event on it would be an exception.
+ * A CPU of another microarchitecture is not accepted (Arrow Lake H has two kinds of small cores,
+ * Skymont and Crestmont). Neither is a CPU that lacks a counter: accessing it would raise #GP.
+ *
+ * Return: true if it can
  */
-bool intel_core_takes(struct x86_core *core, u32 native, u64 counters)
+bool intel_pmu_accepts_cpu(struct x86_pmu *xpmu, u32 native, u64 counters)
 {
-	if (!core->native) {
-		core->native = native;
-		core->counters = counters;
+	if (!xpmu->native) {
+		xpmu->native = native;
+		xpmu->counters = counters;
 	}
-	return core->native == native && !(core->counters & ~counters);
+	return xpmu->native == native && !(xpmu->counters & ~counters);
 }
 
 /**
- * intel_core_is_here - does this CPU have that PMU?
- * @core: one of a hybrid part's: the first is the big cores', the second the small ones'
+ * intel_pmu_is_here - does this CPU have a PMU?
+ * @xpmu: PMU of a hybrid part: x86_pmus[0] of the big cores, x86_pmus[1] of the small cores
  *
- * The counters of a kind are known for certain only once a CPU of that kind runs; this one is it.
+ * CPUID of a CPU describes only its own kind of core. The counters of a PMU are known when its
+ * first CPU calls this.
+ *
+ * Return: true if it has
  */
-bool intel_core_is_here(struct x86_core *core)
+bool intel_pmu_is_here(struct x86_pmu *xpmu)
 {
 	u32 native = cpuid_eax(0x1a);
-	bool small = native >> 24 == KIND_SMALL;
-	struct x86_arch_leaf leaf;
+	bool small = native >> 24 == KIND_SMALL, first = !xpmu->native;
+	struct archperf_leaf leaf;
 
-	if (core != &x86_cores[small])
+	if (xpmu != &x86_pmus[small])
 		return false;
-	x86_arch_read_leaf(&leaf);
-	return intel_core_takes(core, native, intel_hybrid_counters(core->model, &leaf,
-								    boot_cpu_has(X86_FEATURE_HYPERVISOR)));
+	archperf_read_leaf(&leaf);
+	if (!intel_pmu_accepts_cpu(xpmu, native,
+				   intel_hybrid_counters(xpmu->model, &leaf,
+							 boot_cpu_has(X86_FEATURE_HYPERVISOR))))
+		return false;
+	if (first)
+		intel_pebs_setup(xpmu);
+	return true;
 }
 
-/* Those whose number is in neither list are newer: each kind has what CPUID promises. */
-static const struct hybrid_models unknown __initconst = {
+/* Models in neither list are newer: each kind of core has the architectural events of CPUID. */
+static const struct intel_hybrid_models hybrid_unknown __initconst = {
 	NULL, &x86_model_arch_v5, &x86_model_arch_v5
 };
 
-static const struct hybrid_models * __init pick_hybrid(const struct x86_cpu_id *id)
+static const struct intel_hybrid_models * __init intel_pick_hybrid(const struct x86_cpu_id *id)
 {
 	if (!boot_cpu_has(X86_FEATURE_HYBRID_CPU))
 		return NULL;
 	if (id)
-		return (const struct hybrid_models *)id->driver_data;
-	return x86_match_cpu(models) ? NULL : &unknown;
+		return (const struct intel_hybrid_models *)id->driver_data;
+	return x86_match_cpu(intel_models) ? NULL : &hybrid_unknown;
 }
 
-static void __init hybrid_setup(const struct hybrid_models *models, const struct x86_arch_leaf *leaf)
+static void __init intel_hybrid_setup(const struct intel_hybrid_models *models,
+				      const struct archperf_leaf *leaf)
 {
-	x86_arch_setup(&x86_cores[0], leaf, models->big);
-	x86_arch_setup(&x86_cores[1], leaf, models->small);
-	x86_cores[0].part = x86_cores[1].part = models->name;
-	x86_nr_cores = 2;
+	archperf_setup(&x86_pmus[0], leaf, models->big);
+	archperf_setup(&x86_pmus[1], leaf, models->small);
+	x86_pmus[0].part = models->name;
+	x86_pmus[1].part = models->name;
+	intel_lbr_setup(&x86_pmus[0]);
+	intel_lbr_setup(&x86_pmus[1]);
+	intel_topdown_setup(&x86_pmus[0]);
+	x86_nr_pmus = 2;
 }
 
-/* -------------------------------------------------------------------- all others */
+/* ------------------------------------------------------------------ other parts */
 
 /*
- * P6: two counters of 40 bits, of which writes set 32; bit 22 of the first select enables both, a
- * select without an event counts nothing.
+ * P6: two counters of 40 bits, of which a write sets 32. Bit 22 of select 0 enables both counters.
+ * A select of 0 counts nothing.
  */
-static const struct x86_hw p6 __initconst = {
+static const struct x86_pmu_regs intel_regs_p6 __initconst = {
 	.name		= "P6 registers",
-	X86_HW_REGISTERS(MSR_P6_EVNTSEL0, MSR_P6_PERFCTR0, 1),
+	X86_PMU_REGS_COUNTERS(MSR_P6_EVNTSEL0, MSR_P6_PERFCTR0, 1),
 	.idle		= ARCH_PERFMON_EVENTSEL_ENABLE,
 	.ack_lvt	= true,
 	.late_nmi	= true,
 };
 
-static int __init p6_setup(struct x86_core *core)
+static int __init intel_p6_setup(struct x86_pmu *xpmu)
 {
-	core->model = &p6_model;
-	core->counters = FIRST(2);
-	core->width = 40;
-	core->write_bits = 32;
-	core->select_mask = X86_RAW_EVENT_MASK;
-	x86_hw = p6;
-	x86_nr_cores = 1;
+	/* Pentium Pro, erratum 26: no RDPMC in user mode. */
+	if (boot_cpu_data.x86_model == 1 && boot_cpu_data.x86_stepping < 9)
+		x86_set_rdpmc_mode(0);
+	xpmu->model = &p6_model;
+	xpmu->counters = FIRST(2);
+	xpmu->width = 40;
+	xpmu->write_bits = 32;
+	xpmu->select_mask = X86_RAW_EVENT_MASK;
+	x86_pmu_regs = intel_regs_p6;
+	x86_nr_pmus = 1;
 	return 0;
 }
 
-/* Counters of 40 bits, all of which a write sets; firmware may have them switched off altogether. */
-static const struct x86_hw netburst __initconst = {
+/* Counters of 40 bits, all of which a write sets. Firmware can have disabled the PMU. */
+static const struct x86_pmu_regs intel_regs_netburst __initconst = {
 	.name		= "NetBurst registers",
 	.select		= MSR_P4_BPU_CCCR0,
 	.counter	= MSR_P4_BPU_PERFCTR0,
@@ -218,80 +242,86 @@ static const struct x86_hw netburst __initconst = {
 	.netburst	= true,
 };
 
-static int __init p4_setup(struct x86_core *core)
+static int __init intel_p4_setup(struct x86_pmu *xpmu)
 {
 	u64 misc;
 
 	if (rdmsrl_safe(MSR_IA32_MISC_ENABLE, &misc) || !(misc & MSR_IA32_MISC_ENABLE_EMON))
 		return -ENODEV;
-	core->model = &p4_model;
-	core->counters = p4_counters_of_thread(__max_threads_per_core);
-	core->width = ARCH_P4_CNTRVAL_BITS;
-	core->write_bits = ARCH_P4_CNTRVAL_BITS;
-	core->select_mask = P4_CONFIG_MASK;
-	x86_hw = netburst;
-	x86_nr_cores = 1;
-	/* RDPMC reads what the other thread counts, too: that it may has to be said. */
+	xpmu->model = &p4_model;
+	xpmu->counters = p4_counters_of_thread(__max_threads_per_core);
+	xpmu->width = ARCH_P4_CNTRVAL_BITS;
+	xpmu->write_bits = ARCH_P4_CNTRVAL_BITS;
+	xpmu->select_mask = P4_CONFIG_MASK;
+	x86_pmu_regs = intel_regs_netburst;
+	x86_nr_pmus = 1;
+	/* RDPMC can read counters of the other thread: an administrator has to allow it. */
 	if (__max_threads_per_core > 1)
 		x86_set_rdpmc_mode(0);
 	return 0;
 }
 
-/* Parts from before CPUID told of the counters. */
-static int __init early_setup(struct x86_core *core)
+/* Processors without CPUID.0AH. */
+static int __init intel_early_setup(struct x86_pmu *xpmu)
 {
 	switch (boot_cpu_data.x86) {
 	case 6:
-		return p6_setup(core);
+		return intel_p6_setup(xpmu);
 	case 15:
-		return p4_setup(core);
+		return intel_p4_setup(xpmu);
 	default:
 		return -ENODEV;
 	}
 }
 
 /**
- * intel_counters_beside_rtm - the counters that microcode leaves alone
- * @counters: the counters there are
- * @rtm: transactions work, by the microcode that has TSX_FORCE_ABORT to make them fail
+ * intel_counters_with_rtm - the counters that microcode does not use
+ * @counters: set of counters that exist
+ * @rtm: RTM is enabled with microcode that has TSX_FORCE_ABORT
  *
  * White paper 604224, "Performance Monitoring Impact of Intel Transactional Synchronization
- * Extension Memory Ordering Issue": from Skylake to Coffee Lake it then uses counter 3.
+ * Extension Memory Ordering Issue": from Skylake to Coffee Lake, such microcode uses counter 3
+ * while RTM is enabled.
+ *
+ * Return: set of counters that the driver can use
  */
-u64 intel_counters_beside_rtm(u64 counters, bool rtm)
+u64 intel_counters_with_rtm(u64 counters, bool rtm)
 {
 	return rtm ? counters & ~BIT_ULL(3) : counters;
 }
 
 /**
- * intel_pmu_detect - fill x86_hw and x86_cores
+ * intel_pmu_detect - fill x86_pmu_regs and x86_pmus
  *
- * Return: 0, -ENODEV.
+ * Return: 0, -ENODEV
  */
 int __init intel_pmu_detect(void)
 {
-	const struct x86_cpu_id *id = x86_match_cpu(hybrids);
-	const struct hybrid_models *hybrid = pick_hybrid(id);
-	struct x86_arch_leaf leaf;
+	const struct x86_cpu_id *id = x86_match_cpu(intel_hybrids);
+	const struct intel_hybrid_models *hybrid = intel_pick_hybrid(id);
+	struct archperf_leaf leaf;
 	bool rtm;
 
 	if (!boot_cpu_has(X86_FEATURE_ARCH_PERFMON))
-		return early_setup(&x86_cores[0]);
+		return intel_early_setup(&x86_pmus[0]);
 
-	x86_arch_read_leaf(&leaf);
+	archperf_read_leaf(&leaf);
 	if (!leaf.eax.split.version_id || !leaf.eax.split.num_counters)
 		return -ENODEV;
 
 	if (hybrid) {
-		hybrid_setup(hybrid, &leaf);
+		intel_hybrid_setup(hybrid, &leaf);
 		return 0;
 	}
-	/* With the small cores switched off, a hybrid part is an ordinary one. */
-	x86_arch_setup(&x86_cores[0], &leaf,
-		       id ? ((const struct hybrid_models *)id->driver_data)->big
-			  : pick_model(leaf.eax.split.version_id));
+	/* A hybrid part with its small cores disabled has one PMU. */
+	archperf_setup(&x86_pmus[0], &leaf,
+		       id ? ((const struct intel_hybrid_models *)id->driver_data)->big
+			  : intel_pick_model(leaf.eax.split.version_id));
 	rtm = boot_cpu_has(X86_FEATURE_TSX_FORCE_ABORT) && boot_cpu_has(X86_FEATURE_RTM);
-	x86_cores[0].counters = intel_counters_beside_rtm(x86_cores[0].counters, rtm);
-	x86_nr_cores = 1;
+	x86_pmus[0].counters = intel_counters_with_rtm(x86_pmus[0].counters, rtm);
+	intel_lbr_setup(&x86_pmus[0]);
+	intel_pebs_setup(&x86_pmus[0]);
+	intel_topdown_setup(&x86_pmus[0]);
+	x86_nr_pmus = 1;
 	return 0;
 }

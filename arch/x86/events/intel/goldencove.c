@@ -8,7 +8,7 @@
  */
 #include "models.h"
 
-/* Off-core responses: request and answer in one value, as the event files have them. */
+/* Off-core responses: request and response in one value, from the event files. */
 #define READ_ANYWHERE		0x0000010001ULL
 #define READ_BEYOND_L3		0x3fbfc00001ULL
 #define READ_MEMORY		0x073c000001ULL
@@ -60,11 +60,12 @@ static const struct x86_cache_event lioncove_cache[] = {
 	{ }
 };
 
-/* Codes below 0x90 are on counters 0 to 3 but for those listed before. */
+/* Codes below 0x90 count on counters 0 to 3, but for those listed before. */
 static const struct x86_rule goldencove_rules[] = {
 	RULE_UMASK(0x01cd, GENMASK_ULL(7, 1)),	/* MEM_TRANS_RETIRED.LOAD_LATENCY */
 	RULE_UMASK(0x0100, X86_FIXED(0)),	/* INST_RETIRED.PREC_DIST */
 	RULE_CODE(0x2e, FIRST(8)),		/* LONGEST_LAT_CACHE */
+	RULE_REF_TSC(FIRST(8)),
 	RULE_CODE(0x3c, FIRST(8)),		/* CPU_CLK_UNHALTED */
 	RULE_UMASK(0x01a3, FIRST(4)),		/* CYCLE_ACTIVITY.CYCLES_L2_MISS */
 	RULE_UMASK(0x02a3, FIRST(4)),		/* ... CYCLES_L3_MISS */
@@ -89,7 +90,7 @@ static const struct x86_rule goldencove_rules[] = {
 	{ }
 };
 
-/* Version 1.26 of the event file. The two of 0xa3 are in it no more; they watch what 0x48 does. */
+/* Version 1.26 of the event file. It lacks the two of 0xa3, which count the same as 0x48. */
 static const struct x86_rule lioncove_rules[] = {
 	RULE_UMASK(0x0100, X86_FIXED(0)),	/* INST_RETIRED.PREC_DIST */
 	RULE_CODE(0x20, FIRST(4)),		/* OFFCORE_REQUESTS_OUTSTANDING */
@@ -117,7 +118,7 @@ static const struct x86_extra goldencove_extra[] = {
 	{ }
 };
 
-/* From Redwood Cove on FRONTEND_RETIRED has another mask of units, MISP_ANT one of its own. */
+/* From Redwood Cove on FRONTEND_RETIRED has another umask, and MISP_ANT has a umask of its own. */
 #define REDWOODCOVE_EXTRA(_offcore, _unknown_branch)		\
 	EXTRA_OFFCORE(0x012a, 0x012b, _offcore),		\
 	EXTRA_LDLAT(0x01cd),					\
@@ -129,25 +130,30 @@ static const struct x86_extra goldencove_extra[] = {
 static const struct x86_extra redwoodcove_extra[] = { REDWOODCOVE_EXTRA(0x3fffffffff, 0x7), { } };
 static const struct x86_extra lioncove_extra[] = { REDWOODCOVE_EXTRA(0xfffffffffff, 0xf), { } };
 
-#define COVE(_name, _manual, _cache, _rules, _extra, _flags)	\
+#define COVE(_name, _manual, _cache, _rules, _extra, _line, _flags)	\
 {								\
 	.name	= _name,					\
 	.manual	= "SDM 3B; event files " _manual,		\
 	.cache	= _cache,					\
 	.rules	= _rules,					\
 	.extra	= _extra,					\
-	.named	= intel_icelake_named,				\
+	.sysfs_events	= intel_##_line##_events,			\
+	.precise	= &intel_pebs_##_line,					\
+	.metrics	= 8,							\
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT | (_flags),	\
 }
 
-/* Clients, and servers, which have memory of other nodes. */
+/* Servers (_x) have events for memory of other nodes. */
 const struct x86_model goldencove_model = COVE("sapphire_rapids", "ADL (goldencove)",
-	client_cache, goldencove_rules, goldencove_extra, X86_MODEL_TSX);
+	client_cache, goldencove_rules, goldencove_extra, goldencove, X86_MODEL_TSX);
 const struct x86_model goldencove_x_model = COVE("sapphire_rapids", "SPR, EMR",
-	server_cache, goldencove_rules, goldencove_extra, X86_MODEL_TSX);
+	server_cache, goldencove_rules, goldencove_extra, goldencove, X86_MODEL_TSX);
 const struct x86_model redwoodcove_model = COVE("granite_rapids", "MTL (redwoodcove)",
-	client_cache, goldencove_rules, redwoodcove_extra, X86_MODEL_TSX);
+	client_cache, goldencove_rules, redwoodcove_extra, redwoodcove,
+	X86_MODEL_TSX);
 const struct x86_model redwoodcove_x_model = COVE("granite_rapids", "GNR",
-	server_cache, goldencove_rules, redwoodcove_extra, X86_MODEL_TSX);
+	server_cache, goldencove_rules, redwoodcove_extra, redwoodcove,
+	X86_MODEL_TSX);
 const struct x86_model lioncove_model = COVE("lunarlake", "LNL (lioncove)",
-	lioncove_cache, lioncove_rules, lioncove_extra, X86_MODEL_UMASK2 | X86_MODEL_EQ);
+	lioncove_cache, lioncove_rules, lioncove_extra, lioncove,
+	X86_MODEL_UMASK2 | X86_MODEL_EQ);

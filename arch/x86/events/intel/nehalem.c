@@ -3,7 +3,7 @@
  * Nehalem and Westmere, clients, servers and their EX variants.
  *
  * Manual: SDM 3B, "Off-core Response Performance Monitoring in the Processor Core"; event files
- * NHM-EP, NHM-EX, WSM-EP. Errata AAJ80, AAK100 and its kin, see x86_prepare_selects().
+ * NHM-EP, NHM-EX, WSM-EP. Errata AAJ80, AAK100 and the like, see x86_select_prepare().
  */
 #include "models.h"
 
@@ -12,8 +12,8 @@
 	0x3fb1 | SEL_INV | SEL_CMASK(1)		/* UOPS_EXECUTED.CORE_ACTIVE_CYCLES: none */
 
 /*
- * Erratum AAJ80: BR_MISP_RETIRED counts too many and CPUID denies the architectural event;
- * BR_MISP_EXEC.ANY is what there is.
+ * Erratum AAJ80: BR_MISP_RETIRED counts too much on parts that do not report the
+ * architectural event in CPUID.0AH. BR_MISP_EXEC.ANY replaces it there.
  */
 static const u64 nehalem_generic[] = {
 	0, 0, 0, 0, 0, 0x7f89, 0,
@@ -27,7 +27,7 @@ static const u64 westmere_generic[] = {
 	0
 };
 
-/* Off-core responses: who asked (low byte), who answered. */
+/* Off-core responses: request (low byte), response. */
 #define DEMAND_READ	0x0001
 #define DEMAND_WRITE	0x0002
 #define PREFETCHES	0x0030
@@ -113,6 +113,12 @@ static const struct x86_extra westmere_extra[] = {
 	{ }
 };
 
+/* Shorter periods can keep the overflow handler busy without end. */
+static const struct x86_period_limit nehalem_periods[] = {
+	PERIODS_OF_ALL(32),
+	{ }
+};
+
 const struct x86_model nehalem_model = {
 	.name		= "nehalem",
 	.manual		= "SDM 3B; event file NHM-EP; erratum AAJ80",
@@ -120,8 +126,12 @@ const struct x86_model nehalem_model = {
 	.cache		= nehalem_cache,
 	.rules		= nehalem_rules,
 	.extra		= nehalem_extra,
-	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_HT_EXTRA |
-			  X86_MODEL_LDLAT | X86_MODEL_PREPARE,
+	.sysfs_events	= intel_nehalem_events,
+	.periods	= nehalem_periods,
+	.branches	= &intel_lbr_nehalem,
+	.precise	= &intel_pebs_nehalem,
+	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_ARCH_FIRST |
+			  X86_MODEL_HT_EXTRA | X86_MODEL_LDLAT | X86_MODEL_PREPARE,
 };
 
 const struct x86_model westmere_model = {
@@ -131,6 +141,10 @@ const struct x86_model westmere_model = {
 	.cache		= westmere_cache,
 	.rules		= westmere_rules,
 	.extra		= westmere_extra,
+	.sysfs_events	= intel_nehalem_events,
+	.periods	= nehalem_periods,
+	.branches	= &intel_lbr_nehalem,
+	.precise	= &intel_pebs_westmere,
 	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_HT_EXTRA |
 			  X86_MODEL_LDLAT | X86_MODEL_PREPARE,
 };

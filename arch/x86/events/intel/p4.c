@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pentium 4 and the Xeons of its time (NetBurst, family 15): what their counters count, and where.
+ * Pentium 4 and Xeons with the NetBurst microarchitecture (family 15): events and counters.
  *
- * There are 18 counters of 40 bits in four groups. Each has a CCCR, which enables it, filters what
- * comes in and asks for the interrupt; the CCCR picks one of the group's ESCRs, and the ESCR says
- * what is counted and at which privilege. ESCRs come in pairs: half of a group's counters (here: its
- * first side) reach the one, the other half the other. An ESCR holds one event at a time.
+ * There are 18 counters of 40 bits in four groups. Each counter has a CCCR, with the enable bit,
+ * filters and the interrupt bit. The CCCR picks one of the ESCRs of its group, and the ESCR selects
+ * the event and the privilege levels. ESCRs are in pairs: one half of a group's counters (the first
+ * side) can use the first ESCR of a pair, the other half (the second side) the second one. An ESCR
+ * selects one event at a time.
  *
- * A selection, as hw_perf_event::config and x86_cpu::select have it, is both registers in one word,
- * ESCR above CCCR, for the first thread of a core. What users write looks the same but has a number
- * of its own for the event (enum P4_EVENTS) and leaves to the kernel what is not its business; see
+ * A selection, in hw_perf_event::config and x86_pmu_cpu::select, is both registers in one word, the
+ * ESCR in the upper half, for the first thread of a core. The format for users is similar, with a
+ * number for the event (enum P4_EVENTS) and without the bits that the kernel sets; see
  * asm/perf_event_p4.h.
  *
- * The threads of a core share all of these registers. If there are two, the first has the first side
- * of each group and the second thread the second; the schedule knows the first side alone, and
- * x86_cpu::first turns its counters into the other thread's.
+ * The threads of a core share all of these registers. With two threads, the first thread uses the
+ * first side of each group, and the second thread the second side. Schedules contain counters of
+ * the first side; x86_pmu_cpu::thread_offset converts them for the second thread.
  *
- * Manual: SDM 3B, "Performance Monitoring (Processors Based on Intel NetBurst Microarchitecture)" and
- * "... and Intel Hyper-Threading Technology in Processors Based on ..."; the event lists "Performance
- * Monitoring Events Supported by Intel NetBurst Microarchitecture" for counting at retirement and
- * before it, and those of metrics for replay tagging and of qualification by logical processor.
+ * Manual: SDM 3B, "Performance Monitoring (Processors Based on Intel NetBurst Microarchitecture)"
+ * and "... and Intel Hyper-Threading Technology in Processors Based on ..."; the event lists
+ * "Performance Monitoring Events Supported by Intel NetBurst Microarchitecture" for counting at
+ * retirement and before it, and those of metrics for replay tagging and of qualification by logical
+ * processor.
  *
- * Context: pure, any; but p4_encode() checks privileges.
+ * Context: any; no hardware access. p4_encode() needs process context.
  */
 #include <linux/nospec.h>
 #include <asm/perf_event_p4.h>
@@ -33,11 +35,12 @@
 enum p4_group { BPU, MS, FLAME, IQ, P4_GROUPS };
 
 /*
- * Of a group's counters the first two are one side, the next two the other; of the last group's two
- * more each side has one. Counter 1 is not used: the enable bit of its CCCR does not work as it should.
+ * The first two counters of a group are its first side, the next two its second side. The last
+ * group has one more for each side. Counter 1 is not used: the enable bit of its CCCR does not
+ * work reliably.
  */
-#define SECOND_SIDE	(BIT_ULL(2) | BIT_ULL(3) | BIT_ULL(6) | BIT_ULL(7) | BIT_ULL(10) | BIT_ULL(11) | \
-			 BIT_ULL(14) | BIT_ULL(15) | BIT_ULL(17))
+#define SECOND_SIDE	(GENMASK_ULL(3, 2) | GENMASK_ULL(7, 6) | GENMASK_ULL(11, 10) | \
+			 GENMASK_ULL(15, 14) | BIT_ULL(17))
 #define USABLE		(GENMASK_ULL(ARCH_P4_MAX_CCCR - 1, 0) & ~BIT_ULL(1))
 
 static const u64 group_counters[P4_GROUPS] = {
@@ -47,7 +50,7 @@ static const u64 group_counters[P4_GROUPS] = {
 	[IQ]	= GENMASK_ULL(17, 12),
 };
 
-/* By group and by the CCCR's ESCR select: the first of a pair, the second is the register after it. */
+/* By group and ESCR select of the CCCR: first register of a pair, the second is the next MSR. */
 static const u16 escrs[P4_GROUPS][8] = {
 	[BPU] = {
 		MSR_P4_BPU_ESCR0, MSR_P4_IS_ESCR0, MSR_P4_MOB_ESCR0, MSR_P4_ITLB_ESCR0,
@@ -64,36 +67,38 @@ static const u16 escrs[P4_GROUPS][8] = {
 	},
 };
 
-static enum p4_group group_of(unsigned int counter)
+static enum p4_group p4_group_of(unsigned int counter)
 {
 	return min_t(unsigned int, counter / 4, IQ);
 }
 
-static unsigned int escr_select(u64 select)
+static unsigned int p4_escr_select(u64 select)
 {
 	return (select & P4_CCCR_ESCR_SELECT_MASK) >> P4_CCCR_ESCR_SELECT_SHIFT;
 }
 
 /**
  * p4_escr - the ESCR that a counter uses
- * @counter: the counter, as the hardware numbers it
- * @select: the selection, which picks one of the counter's ESCRs
+ * @counter: number of the counter in hardware, 0..17
+ * @select: selection, which picks one of the counter's ESCRs
  *
- * Return: the register's address; 0 if there is none.
+ * Return: MSR number of the ESCR; 0: none
  */
 u32 p4_escr(unsigned int counter, u64 select)
 {
-	u32 first = escrs[group_of(counter)][escr_select(select)];
+	u32 first = escrs[p4_group_of(counter)][p4_escr_select(select)];
 
 	return first && SECOND_SIDE & BIT_ULL(counter) ? first + 1 : first;
 }
 
 /**
- * p4_counters_of_thread - the counters that a thread of a core can use
- * @threads: how many threads a core has
+ * p4_counters_of_thread - the counters that the first thread of a core can use
+ * @threads: number of threads of a core
  *
- * Of two threads the second has those that are two further on; counters 16 and 17 are not so far
- * apart, and are left alone.
+ * The second thread of two uses the counters with numbers that are higher by two. Counters 16 and
+ * 17 have no such distance: they are not used then.
+ *
+ * Return: set of counters
  */
 u64 p4_counters_of_thread(unsigned int threads)
 {
@@ -101,11 +106,13 @@ u64 p4_counters_of_thread(unsigned int threads)
 }
 
 /**
- * p4_on_thread - the values of a selection's registers on a thread
- * @select: the selection, for the first thread
- * @second: it is the second
+ * p4_on_thread - convert a selection to the register values for a thread
+ * @select: selection, for the first thread
+ * @second: convert for the second thread
  *
- * Privilege levels and the interrupt have bits for each thread.
+ * Privilege levels and the interrupt have separate bits for each thread.
+ *
+ * Return: the values of ESCR and CCCR
  */
 u64 p4_on_thread(u64 select, bool second)
 {
@@ -123,14 +130,14 @@ u64 p4_on_thread(u64 select, bool second)
 
 #define FIRST_SIDE_ONLY		BIT(0)
 #define SECOND_SIDE_ONLY	BIT(1)
-#define BOTH_THREADS		BIT(2)	/* cannot tell one thread's from the other's */
+#define BOTH_THREADS		BIT(2)	/* counts both threads of the core */
 
 /**
  * struct p4_event - an event class
- * @opcode: what ESCRs select it by, and what CCCRs select its ESCR by; P4_OPCODE()
- * @mask: bits of the event mask that exist
- * @group: the counters
- * @flags: *_SIDE_ONLY, BOTH_THREADS
+ * @opcode: P4_OPCODE(): event select of the ESCR, and ESCR select of the CCCR
+ * @mask: bits that exist in the event mask
+ * @group: enum p4_group of the counters
+ * @flags: FIRST_SIDE_ONLY, SECOND_SIDE_ONLY, BOTH_THREADS
  */
 struct p4_event {
 	u16	opcode;
@@ -143,8 +150,8 @@ struct p4_event {
 	[P4_EVENT_##_name] = { P4_OPCODE(P4_EVENT_##_name), (_mask), (_group), (_flags) }
 
 /*
- * For the bus events that the list gives ESCR select 3 with, together with a FSB ESCR, it is 6 here:
- * of the registers' table only that selects a FSB ESCR.
+ * The event list has ESCR select 3 for these bus events, and an FSB ESCR. By the table of registers
+ * only ESCR select 6 picks an FSB ESCR.
  */
 #define FSB_EVENT(_name, _mask, _flags)		\
 	[P4_EVENT_##_name] = { (P4_OPCODE(P4_EVENT_##_name) & 0xff00) | 6, (_mask), BPU, (_flags) }
@@ -198,22 +205,24 @@ static const struct p4_event p4_events[] = {
 	EVENT(INSTR_COMPLETED,		IQ,	0x0003, 0),
 };
 
-static const struct p4_event *find_event(u64 config)
+static const struct p4_event *p4_find_event(u64 config)
 {
 	unsigned int n = p4_config_unpack_event(config);
 
-	return n < ARRAY_SIZE(p4_events) ? &p4_events[array_index_nospec(n, ARRAY_SIZE(p4_events))] : NULL;
+	if (n >= ARRAY_SIZE(p4_events))
+		return NULL;
+	return &p4_events[array_index_nospec(n, ARRAY_SIZE(p4_events))];
 }
 
 /**
  * p4_counters - the counters that can count an event
- * @config: the event, as users write it
+ * @config: event in the format for users
  *
- * Return: 0 if there is no such event.
+ * Return: set of counters; 0: there is no such event
  */
 u64 p4_counters(u64 config)
 {
-	const struct p4_event *e = find_event(config);
+	const struct p4_event *e = p4_find_event(config);
 	u64 counters;
 
 	if (!e)
@@ -226,19 +235,22 @@ u64 p4_counters(u64 config)
 	return counters;
 }
 
-/* What users may say of a CCCR. The thread field is 3 wherever there is one thread, and here always. */
-#define CCCR_FILTER	(P4_CCCR_EDGE | P4_CCCR_THRESHOLD_MASK | P4_CCCR_COMPLEMENT | P4_CCCR_COMPARE)
+/* Bits of a CCCR that users can set. The field of active threads is always 3: any. */
+#define CCCR_FILTER	(P4_CCCR_EDGE | P4_CCCR_THRESHOLD_MASK | P4_CCCR_COMPLEMENT |	\
+			 P4_CCCR_COMPARE)
 
-/* The same of an ESCR, beside the event. */
+/* Bits of an ESCR that users can set, beside the event. */
 #define ESCR_DETAIL	(P4_ESCR_EVENTMASK_MASK | P4_ESCR_TAG_MASK | P4_ESCR_TAG_ENABLE)
 
 /**
  * p4_select - the selection for an event, without privilege levels
- * @config: the event, as users write it; it exists
+ * @config: valid event in the format for users
+ *
+ * Return: the selection
  */
 u64 p4_select(u64 config)
 {
-	const struct p4_event *e = find_event(config);
+	const struct p4_event *e = p4_find_event(config);
 	u64 escr = P4_ESCR_EVENT((u64)P4_OPCODE_EVNT(e->opcode));
 	u64 cccr = P4_CCCR_ESEL((u64)P4_OPCODE_ESEL(e->opcode)) | P4_CCCR_THREAD_ANY;
 
@@ -249,9 +261,10 @@ u64 p4_select(u64 config)
 /* ------------------------------------------------------------------ replay tagging */
 
 /*
- * What replays tag the instructions that replay_event then counts: MSR_IA32_PEBS_ENABLE selects the
- * cause and has a bit for tagging (and another for records, which are not used), the register after
- * it, MSR_P4_PEBS_MATRIX_VERT, loads or stores. Here the second is the upper half.
+ * Replays tag instructions, which replay_event counts. MSR_IA32_PEBS_ENABLE selects the cause of a
+ * replay and has a bit for tagging (and another for PEBS records, which are not used). The next
+ * MSR, MSR_P4_PEBS_MATRIX_VERT, selects loads or stores. The value of the extra register is both,
+ * with the second one in the upper half.
  */
 #define REPLAY(_metric, _cause, _kind)	\
 	[P4_PEBS_METRIC__##_metric] = P4_PEBS_ENABLE_UOP_TAG | (_cause) | (u64)(_kind) << 32
@@ -268,15 +281,15 @@ static const u64 replays[P4_PEBS_METRIC__max] = {
 	REPLAY(split_store_retired,		BIT(10),	BIT(1)),
 };
 
-/* Its selection is told from others' by the event and the ESCR select. */
+/* Event and ESCR select identify a selection of replay_event. */
 #define REPLAY_SELECT	(p4_config_pack_escr(P4_ESCR_EVENT(0x09ULL)) | P4_CCCR_ESEL(5ULL))
 
 static const struct x86_extra p4_extra[] = {
 	{
 		.match	= REPLAY_SELECT,
 		.mask	= p4_config_pack_escr(P4_ESCR_EVENT_MASK) | P4_CCCR_ESCR_SELECT_MASK,
-		.valid	= P4_PEBS_ENABLE_UOP_TAG | BIT(0) | BIT(1) | BIT(2) | BIT(9) | BIT(10) | BIT(15) |
-			  BIT(16) | GENMASK_ULL(36, 32),
+		.valid	= P4_PEBS_ENABLE_UOP_TAG | GENMASK_ULL(2, 0) | GENMASK_ULL(10, 9) |
+			  GENMASK_ULL(16, 15) | GENMASK_ULL(36, 32),
 		.msr	= MSR_IA32_PEBS_ENABLE,
 		.id	= X86_EXTRA_REPLAY,
 		.pair	= true,
@@ -306,7 +319,8 @@ static const u64 p4_generic[] = {
 	       MASK(RETIRED_BRANCH_TYPE, CALL) | MASK(RETIRED_BRANCH_TYPE, RETURN) |
 	       MASK(RETIRED_BRANCH_TYPE, CONDITIONAL) | MASK(RETIRED_BRANCH_TYPE, INDIRECT)),
 	CONFIG(MISPRED_BRANCH_RETIRED, MASK(MISPRED_BRANCH_RETIRED, NBOGUS)),
-	CONFIG(FSB_DATA_ACTIVITY, MASK(FSB_DATA_ACTIVITY, DRDY_OWN) | MASK(FSB_DATA_ACTIVITY, DRDY_DRV)) |
+	CONFIG(FSB_DATA_ACTIVITY,
+	       MASK(FSB_DATA_ACTIVITY, DRDY_OWN) | MASK(FSB_DATA_ACTIVITY, DRDY_DRV)) |
 		P4_CCCR_COMPARE | P4_CCCR_EDGE,
 	0, 0, 0
 };
@@ -333,9 +347,9 @@ const struct x86_model p4_model = {
 
 /* ----------------------------------------------------------------------- one event */
 
-static int check_config(u64 config)
+static int p4_check_config(u64 config)
 {
-	const struct p4_event *e = find_event(config);
+	const struct p4_event *e = p4_find_event(config);
 	u64 metric = config & P4_PEBS_CONFIG_METRIC_MASK;
 
 	if (!e)
@@ -349,13 +363,13 @@ static int check_config(u64 config)
 	if (metric >= P4_PEBS_METRIC__max)
 		return perf_refuse(-EINVAL, "config: there is no replay metric %llu", metric);
 	if (metric && e != &p4_events[P4_EVENT_REPLAY_EVENT])
-		return perf_refuse(-EINVAL, "config: replay metric %llu, but the event is not replay_event",
-				   metric);
+		return perf_refuse(-EINVAL,
+			"config: replay metric %llu, but the event is not replay_event", metric);
 	return 0;
 }
 
-/* Family 15, models before 2 and the first steppings of that: ioq_allocation has FSB_ESCR0 alone. */
-static u64 early_counters(u64 config)
+/* Family 15, models below 2 and early steppings of model 2: ioq_allocation has FSB_ESCR0 only. */
+static u64 p4_early_counters(u64 config)
 {
 	const struct cpuinfo_x86 *c = &boot_cpu_data;
 
@@ -365,43 +379,48 @@ static u64 early_counters(u64 config)
 	return ~SECOND_SIDE;
 }
 
-/* Generic events are everybody's, even those that the other thread's work is part of. */
-static int check_threads(const struct p4_event *e, const struct perf_event_attr *attr)
+/* Generic events need no privilege, although some of them count the other thread as well. */
+static int p4_check_threads(const struct p4_event *e, const struct perf_event_attr *attr)
 {
 	if (!p4_ht_active())
 		return 0;
 	if (e->flags & (FIRST_SIDE_ONLY | SECOND_SIDE_ONLY))
-		return perf_refuse(-EOPNOTSUPP, "config: only one of a core's threads can count this event");
+		return perf_refuse(-EOPNOTSUPP,
+			"config: only one of a core's threads can count this event");
 	if (attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE)
 		return 0;
 	if (e->flags & BOTH_THREADS && perf_allow_cpu())
-		return perf_refuse(-EACCES, "config: the other thread is counted, too, which needs CAP_PERFMON");
+		return perf_refuse(-EACCES,
+			"config: the other thread is counted, too, which needs CAP_PERFMON");
 	return 0;
 }
 
 /**
- * p4_encode - from what users write to a selection
- * @core: the PMU
- * @event: its hw.config is what the user wrote; receives selection, levels and counters
- * @extra: receives the value of the registers for replay tagging
+ * p4_encode - set the selection and the counters of an event
+ * @xpmu: the PMU
+ * @event: event with hw.config in the format for users; hw.config and hw.counters are set
+ * @extra: set to the value of the registers for replay tagging; 0: no tagging
  *
- * Return: 0, or why not. Process context.
+ * Context: process.
+ * Return: 0, -EINVAL, -EOPNOTSUPP, -EACCES
  */
-int p4_encode(const struct x86_core *core, struct perf_event *event, u64 *extra)
+int p4_encode(const struct x86_pmu *xpmu, struct perf_event *event, u64 *extra)
 {
 	const struct perf_event_attr *attr = &event->attr;
 	u64 config = event->hw.config;
+	unsigned int metric;
 	int ret;
 
-	ret = check_config(config);
-	/* An inherited event's parent was granted it. */
+	ret = p4_check_config(config);
+	/* Inherited events are not checked again: their parent was accepted. */
 	if (!ret && !event->parent)
-		ret = check_threads(find_event(config), attr);
+		ret = p4_check_threads(p4_find_event(config), attr);
 	if (ret)
 		return ret;
 
-	*extra = replays[array_index_nospec(config & P4_PEBS_CONFIG_METRIC_MASK, P4_PEBS_METRIC__max)];
-	event->hw.counters = p4_counters(config) & core->counters & early_counters(config);
+	metric = config & P4_PEBS_CONFIG_METRIC_MASK;
+	*extra = replays[array_index_nospec(metric, P4_PEBS_METRIC__max)];
+	event->hw.counters = p4_counters(config) & xpmu->counters & p4_early_counters(config);
 	event->hw.config = p4_select(config);
 	if (!attr->exclude_user)
 		event->hw.config |= p4_config_pack_escr(P4_ESCR_T0_USR);
@@ -412,21 +431,25 @@ int p4_encode(const struct x86_core *core, struct perf_event *event, u64 *extra)
 
 /* ------------------------------------------------------------------ several events */
 
-/* Do they need the same pair of ESCRs? */
-static bool same_escrs(const struct hw_perf_event *a, const struct hw_perf_event *b)
+/* Do two events need the same pair of ESCRs? */
+static bool p4_same_escrs(const struct hw_perf_event *a, const struct hw_perf_event *b)
 {
-	return escr_select(a->config) == escr_select(b->config) &&
-	       group_of(__ffs64(a->counters)) == group_of(__ffs64(b->counters));
+	return p4_escr_select(a->config) == p4_escr_select(b->config) &&
+	       p4_group_of(__ffs64(a->counters)) == p4_group_of(__ffs64(b->counters));
 }
 
-/* The counter that a slot has, or its event had last; negative: none. */
-static int place_of(const struct perf_schedule *s, unsigned int i, unsigned int from)
+/* The counter that slot @i has, or that its event had last; negative: none. */
+static int p4_slot_counter(const struct perf_schedule *s, unsigned int i, unsigned int from)
 {
 	return i < from ? s->slot[i].idx & X86_SLOT_COUNTER : s->slot[i].event->hw.idx;
 }
 
-/* Of two events with a pair of ESCRs, does the first get the first one? They stay if they can. */
-static bool straight(const struct perf_schedule *s, unsigned int a, unsigned int b, unsigned int from)
+/*
+ * Slots @a and @b need the same pair of ESCRs. Does @a get the first one? Both keep their sides if
+ * that is possible.
+ */
+static bool p4_first_on_first_side(const struct perf_schedule *s, unsigned int a, unsigned int b,
+				   unsigned int from)
 {
 	u64 ca = s->slot[a].event->hw.counters, cb = s->slot[b].event->hw.counters;
 	int place;
@@ -435,24 +458,24 @@ static bool straight(const struct perf_schedule *s, unsigned int a, unsigned int
 		return true;
 	if (!(ca & ~SECOND_SIDE) || !(cb & SECOND_SIDE))
 		return false;
-	place = place_of(s, a, from);
+	place = p4_slot_counter(s, a, from);
 	if (place >= 0)
 		return !(SECOND_SIDE & BIT_ULL(place));
-	place = place_of(s, b, from);
+	place = p4_slot_counter(s, b, from);
 	return place < 0 || SECOND_SIDE & BIT_ULL(place);
 }
 
 /**
- * p4_sched_counters - the counters that an event may have among others
- * @s: all of them
- * @i: the event's slot
+ * p4_sched_counters - the counters that an event can use beside the other events of a schedule
+ * @s: the schedule
+ * @i: slot of the event
  * @from: first slot without a counter
  *
- * Two events with the same pair of ESCRs must be on different sides of their group. All the counters
- * of a side can do the same, so it makes no difference for the others which is where, and with the
- * sides settled a matching of events and counters is all there is to find.
+ * Two events with the same pair of ESCRs must be on different sides of their group. The counters of
+ * a side are equivalent, therefore it does not matter to other events which of the two is on which
+ * side. With the sides fixed, x86_assign_add() finds the counters.
  *
- * Return: a mask; 0 if three want two ESCRs.
+ * Return: set of counters; 0 if three events need a pair of ESCRs
  */
 u64 p4_sched_counters(const struct perf_schedule *s, unsigned int i, unsigned int from)
 {
@@ -462,7 +485,7 @@ u64 p4_sched_counters(const struct perf_schedule *s, unsigned int i, unsigned in
 	bool first;
 
 	for (j = 0; j < s->nr; j++) {
-		if (j == i || !same_escrs(hw, &s->slot[j].event->hw))
+		if (j == i || !p4_same_escrs(hw, &s->slot[j].event->hw))
 			continue;
 		if (other >= 0)
 			return 0;
@@ -470,6 +493,9 @@ u64 p4_sched_counters(const struct perf_schedule *s, unsigned int i, unsigned in
 	}
 	if (other < 0)
 		return hw->counters;
-	first = i < other ? straight(s, i, other, from) : !straight(s, other, i, from);
+	if (i < other)
+		first = p4_first_on_first_side(s, i, other, from);
+	else
+		first = !p4_first_on_first_side(s, other, i, from);
 	return hw->counters & (first ? ~SECOND_SIDE : SECOND_SIDE);
 }

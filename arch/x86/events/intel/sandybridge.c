@@ -3,8 +3,8 @@
  * Sandy Bridge, Ivy Bridge, Haswell and Broadwell.
  *
  * Manual: SDM 3B, "Off-core Response Performance Monitoring" of the 2nd to 5th generation; event
- * files SNB, JKT, IVB, IVT, HSW, HSX, BDW, BDX. Errata BJ122, BV98 and HSD29 for events that leak
- * to the core's other thread, BDM11 for short periods.
+ * files SNB, JKT, IVB, IVT, HSW, HSX, BDW, BDX. Errata BJ122, BV98 and HSD29 for events that
+ * corrupt counters of the core's other thread, HSD11, BDM11 and BDM55 for periods.
  */
 #include "models.h"
 
@@ -29,7 +29,7 @@ static const u64 ivybridge_generic[] = {
 #define ANY_SNOOP	GENMASK_ULL(37, 31)
 #define FROM_LOCAL	BIT_ULL(22)
 #define BDW_FROM_LOCAL	BIT_ULL(26)
-/* All of these or none; a client part has no other node, and not the bits. */
+/* Set together or not at all. Client parts have no other node, and not these bits. */
 #define SNB_FROM_REMOTE	GENMASK_ULL(30, 23)
 #define HSW_FROM_REMOTE	GENMASK_ULL(30, 27)
 
@@ -38,13 +38,13 @@ static const u64 ivybridge_generic[] = {
 	CACHE(LL, _what, MISS, 0x01b7, (_who) | (_memory) | ANY_SNOOP),			\
 	CACHE(NODE, _what, ACCESS, 0x01b7, (_who) | (_memory) | ANY_SNOOP)
 
-/* @_memory: that of all nodes */
+/* @_memory: bits for the memory of all nodes */
 #define RESPONSES(_memory)							\
 	OFFCORE(LOAD, DEMAND_READ, _memory),					\
 	OFFCORE(STORE, DEMAND_WRITE, _memory),					\
 	OFFCORE(PREFETCH, PREFETCHES, _memory)
 
-/* What comes from other nodes. */
+/* Responses from other nodes. */
 #define REMOTE_RESPONSES(_remote)						\
 	CACHE(NODE, LOAD, MISS, 0x01b7, DEMAND_READ | (_remote) | ANY_SNOOP),	\
 	CACHE(NODE, STORE, MISS, 0x01b7, DEMAND_WRITE | (_remote) | ANY_SNOOP),	\
@@ -114,13 +114,13 @@ static const struct x86_cache_event haswell_cache[] = {
 	{ }
 };
 
-/* L3_MISS_LOCAL_DRAM has moved. */
+/* L3_MISS_LOCAL_DRAM has another bit. */
 static const struct x86_cache_event broadwell_cache[] = {
 	HASWELL_CACHES(BDW_FROM_LOCAL),
 	{ }
 };
 
-/* CounterHTOff of the event files: where a core's only thread has 8 counters, these have 4. */
+/* CounterHTOff of the event files: with 8 counters for a core's only thread, 4 can count these. */
 #define RULES_COMMON							\
 	RULE_CODE(0xb7, FIRST(4)),	/* OFFCORE_RESPONSE, both */	\
 	RULE_CODE(0xbb, FIRST(4)),					\
@@ -174,7 +174,6 @@ static const struct x86_rule broadwell_rules[] = {
 
 #define RESPONSE_BITS	0x3fffff8fffULL
 
-/* Clients. */
 static const struct x86_extra sandybridge_extra[] = {
 	EXTRA_OFFCORE(0x01b7, 0x01bb, RESPONSE_BITS & ~SNB_FROM_REMOTE),
 	EXTRA_LDLAT(0x01cd),
@@ -187,8 +186,8 @@ static const struct x86_extra server_extra[] = {
 	{ }
 };
 
-/* MEM_UOPS_RETIRED, MEM_LOAD_UOPS_RETIRED and the two kinds of its last-level detail. */
-static const u8 leaky_memory_events[] = { 0xd0, 0xd1, 0xd2, 0xd3, 0 };
+/* MEM_UOPS_RETIRED, MEM_LOAD_UOPS_RETIRED, and two more with last-level details. */
+static const u8 smt_unsafe_memory_events[] = { 0xd0, 0xd1, 0xd2, 0xd3, 0 };
 
 #define SANDYBRIDGE(_cache, _extra)						\
 	.name		= "sandybridge",					\
@@ -197,8 +196,10 @@ static const u8 leaky_memory_events[] = { 0xd0, 0xd1, 0xd2, 0xd3, 0 };
 	.cache		= (_cache),						\
 	.rules		= sandybridge_rules,					\
 	.extra		= (_extra),						\
-	.named		= intel_topdown_named,					\
-	.leaky		= leaky_memory_events,					\
+	.sysfs_events	= intel_sandybridge_events,					\
+	.smt_unsafe	= smt_unsafe_memory_events,					\
+	.branches	= &intel_lbr_sandybridge,					\
+	.precise	= &intel_pebs_sandybridge,				\
 	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT
 
 const struct x86_model sandybridge_model = {
@@ -216,8 +217,10 @@ const struct x86_model sandybridge_ep_model = {
 	.cache		= (_cache),						\
 	.rules		= ivybridge_rules,					\
 	.extra		= (_extra),						\
-	.named		= intel_topdown_named,					\
-	.leaky		= leaky_memory_events,					\
+	.sysfs_events	= intel_sandybridge_events,					\
+	.smt_unsafe	= smt_unsafe_memory_events,					\
+	.branches	= &intel_lbr_sandybridge,					\
+	.precise	= &intel_pebs_ivybridge,				\
 	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT
 
 const struct x86_model ivybridge_model = {
@@ -228,26 +231,44 @@ const struct x86_model ivybridge_ep_model = {
 	IVYBRIDGE(ivybridge_ep_cache, server_extra),
 };
 
+/* INST_RETIRED.ALL. Shorter periods of other events can keep the overflow handler busy. */
+static const struct x86_period_limit haswell_periods[] = {
+	PERIODS_OF(0x01c0, 128, 1),
+	PERIODS_OF_ALL(32),
+	{ }
+};
+
+/* A period must have its low six bits clear (BDM55). */
+static const struct x86_period_limit broadwell_periods[] = {
+	PERIODS_OF(0x01c0, 128, 64),
+	{ }
+};
+
 const struct x86_model haswell_model = {
 	.name		= "haswell",
 	.manual		= "SDM 3B; event files HSW, HSX",
 	.cache		= haswell_cache,
 	.rules		= haswell_rules,
 	.extra		= server_extra,
-	.named		= intel_haswell_named,
-	.leaky		= leaky_memory_events,
+	.sysfs_events	= intel_haswell_events,
+	.smt_unsafe	= smt_unsafe_memory_events,
+	.periods	= haswell_periods,
+	.branches	= &intel_lbr_haswell,
+	.precise	= &intel_pebs_haswell,
 	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX |
 			  X86_MODEL_LDLAT,
 };
 
 const struct x86_model broadwell_model = {
 	.name		= "broadwell",
-	.manual		= "SDM 3B; event files BDW, BDX; erratum BDM11",
+	.manual		= "SDM 3B; event files BDW, BDX; errata BDM11, BDM55",
 	.cache		= broadwell_cache,
 	.rules		= broadwell_rules,
 	.extra		= server_extra,
-	.named		= intel_haswell_named,
-	.min_period	= 128,
+	.sysfs_events	= intel_haswell_events,
+	.periods	= broadwell_periods,
+	.branches	= &intel_lbr_haswell,
+	.precise	= &intel_pebs_haswell,
 	.flags		= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX |
 			  X86_MODEL_LDLAT | X86_MODEL_USER_LOW,
 };

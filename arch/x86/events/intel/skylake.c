@@ -59,9 +59,10 @@ static const struct x86_extra skylake_extra[] = {
 	{ }
 };
 
-/* Counters 4 to 7 lack what is listed. */
+/* Most of these rules: counters 4 to 7 cannot count the event. */
 static const struct x86_rule icelake_rules[] = {
 	RULE_UMASK(0x0100, X86_FIXED(0)),	/* INST_RETIRED.PREC_DIST */
+	RULE_UMASK(0x01c0, X86_FIXED(0)),	/* the same, as on older cores */
 	RULE_UMASK(0x04a3, FIRST(8)),		/* CYCLE_ACTIVITY.STALLS_TOTAL */
 	RULE_UMASK(0x10a3, FIRST(8)),		/* CYCLE_ACTIVITY.CYCLES_MEM_ANY */
 	RULE_UMASK(0x14a3, FIRST(8)),		/* CYCLE_ACTIVITY.STALLS_MEM_ANY */
@@ -105,7 +106,9 @@ const struct x86_model skylake_model = {
 	.cache	= skylake_cache,
 	.rules	= skylake_rules,
 	.extra	= skylake_extra,
-	.named	= intel_haswell_named,
+	.sysfs_events	= intel_skylake_events,
+	.branches = &intel_lbr_skylake,
+	.precise	= &intel_pebs_skylake,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX | X86_MODEL_LDLAT,
 };
 
@@ -115,6 +118,9 @@ const struct x86_model icelake_model = {
 	.cache	= skylake_cache,
 	.rules	= icelake_rules,
 	.extra	= icelake_extra,
-	.named	= intel_icelake_named,
+	.sysfs_events	= intel_icelake_events,
+	.branches = &intel_lbr_icelake,
+	.precise	= &intel_pebs_icelake,
+	.metrics	= 4,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_TSX | X86_MODEL_LDLAT,
 };

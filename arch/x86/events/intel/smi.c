@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters that stand still in system management mode, if the user wants that ("perf stat
- * --smi-cost" does).
+ * Option to stop counters in system management mode, for "perf stat --smi-cost". They stop by
+ * default: firmware that runs there at CPL 3 would be counted as user mode.
  *
  * Manual: SDM 3B, "IA32_DEBUGCTL", bit FREEZE_WHILE_SMM; with version 2.
  *
- * Locks: @lock over the setting and its cross-calls.
+ * Locks: intel_smi_lock protects the setting, and is held while it is applied to all CPUs.
  */
 #include <linux/cpu.h>
 #include <linux/mutex.h>
@@ -13,34 +13,40 @@
 
 #include "../pmu.h"
 
-static bool freeze;
-static DEFINE_MUTEX(lock);
+static bool intel_smi_freeze = true;
+static DEFINE_MUTEX(intel_smi_lock);
 
-/* Bring this CPU's register in line with the setting. */
-static void apply(void *unused)
+/* Applies the setting to this CPU. */
+static void intel_smi_apply(void *unused)
 {
-	if (freeze)
+	if (intel_smi_freeze)
 		msr_set_bit(MSR_IA32_DEBUGCTLMSR, DEBUGCTLMSR_FREEZE_IN_SMM_BIT);
 	else
 		msr_clear_bit(MSR_IA32_DEBUGCTLMSR, DEBUGCTLMSR_FREEZE_IN_SMM_BIT);
 }
 
-static bool can_freeze(void)
+static bool intel_smi_supported(void)
 {
-	return x86_nr_cores && x86_cores[0].version >= 2 &&
+	return x86_nr_pmus && x86_pmus[0].version >= 2 &&
 	       boot_cpu_data.x86_vendor == X86_VENDOR_INTEL;
 }
 
-/* A CPU comes up: firmware may have left anything there. */
+/**
+ * intel_smi_cpu_starting - apply the setting to a CPU that starts or resumes
+ *
+ * Firmware can have changed the register.
+ *
+ * Context: interrupts disabled.
+ */
 void intel_smi_cpu_starting(void)
 {
-	if (can_freeze())
-		apply(NULL);
+	if (intel_smi_supported())
+		intel_smi_apply(NULL);
 }
 
 static ssize_t freeze_on_smi_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%d\n", freeze);
+	return sysfs_emit(page, "%d\n", intel_smi_freeze);
 }
 
 static ssize_t freeze_on_smi_store(struct device *dev, struct device_attribute *attr,
@@ -54,28 +60,28 @@ static ssize_t freeze_on_smi_store(struct device *dev, struct device_attribute *
 	if (val > 1)
 		return -EINVAL;
 
-	guard(mutex)(&lock);
-	if (freeze == val)
+	guard(mutex)(&intel_smi_lock);
+	if (intel_smi_freeze == val)
 		return count;
-	freeze = val;
+	intel_smi_freeze = val;
 	cpus_read_lock();
-	on_each_cpu(apply, NULL, 1);
+	on_each_cpu(intel_smi_apply, NULL, 1);
 	cpus_read_unlock();
 	return count;
 }
 static DEVICE_ATTR_RW(freeze_on_smi);
 
-static struct attribute *smi_attrs[] = {
+static struct attribute *intel_smi_attrs[] = {
 	&dev_attr_freeze_on_smi.attr,
 	NULL,
 };
 
-static umode_t smi_visible(struct kobject *kobj, struct attribute *attr, int i)
+static umode_t intel_smi_visible(struct kobject *kobj, struct attribute *attr, int i)
 {
-	return can_freeze() ? attr->mode : 0;
+	return intel_smi_supported() ? attr->mode : 0;
 }
 
 const struct attribute_group intel_smi_group = {
-	.attrs		= smi_attrs,
-	.is_visible	= smi_visible,
+	.attrs		= intel_smi_attrs,
+	.is_visible	= intel_smi_visible,
 };

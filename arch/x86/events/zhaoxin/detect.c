@@ -9,7 +9,7 @@
 #include <linux/cpufeature.h>
 #include <linux/init.h>
 
-#include "../arch.h"
+#include "../archperf.h"
 #include "models.h"
 
 /* In the order of enum perf_hw_id. */
@@ -25,7 +25,7 @@ static const u64 zxe_generic[] = {
 	0x0082, 0x00c0, 0x0515, 0x051a, 0x0028, 0x0029, 0x0083, 0, 0, 0
 };
 
-/* An event of its own, whose code is elsewhere that of what only fixed counters have. */
+/* Code 0 is an ordinary event here; elsewhere it denotes events of fixed counters. */
 static const struct x86_rule zxd_rules[] = {
 	RULE_UMASK(0x0700, X86_GENERAL_MASK),
 	{ }
@@ -50,8 +50,8 @@ const struct x86_model zxe_model = {
 	.generic	= zxe_generic,
 };
 
-/* ZX-C is family 6, the later ones are family 7. */
-static const struct x86_model * __init pick_model(void)
+/* ZX-C is family 6, the later processors are family 7. */
+static const struct x86_model * __init zhaoxin_pick_model(void)
 {
 	if (boot_cpu_data.x86 == 6)
 		return &zxc_model;
@@ -59,24 +59,24 @@ static const struct x86_model * __init pick_model(void)
 }
 
 /**
- * zhaoxin_pmu_detect - fill x86_hw and x86_cores
+ * zhaoxin_pmu_detect - fill x86_pmu_regs and x86_pmus
  *
- * ZX-C takes an acknowledgement only while its counters are on.
+ * ZX-C clears bits of its status only while its counters are enabled.
  *
- * Return: 0, -ENODEV.
+ * Return: 0, -ENODEV
  */
 int __init zhaoxin_pmu_detect(void)
 {
-	struct x86_arch_leaf leaf;
+	struct archperf_leaf leaf;
 
 	if (!boot_cpu_has(X86_FEATURE_ARCH_PERFMON))
 		return -ENODEV;
-	x86_arch_read_leaf(&leaf);
+	archperf_read_leaf(&leaf);
 	if (leaf.eax.split.version_id < 2 || !leaf.eax.split.num_counters)
 		return -ENODEV;
 
-	x86_arch_setup(&x86_cores[0], &leaf, pick_model());
-	x86_hw.ack_while_on = boot_cpu_data.x86 == 6;
-	x86_nr_cores = 1;
+	archperf_setup(&x86_pmus[0], &leaf, zhaoxin_pick_model());
+	x86_pmu_regs.ack_while_on = boot_cpu_data.x86 == 6;
+	x86_nr_pmus = 1;
 	return 0;
 }

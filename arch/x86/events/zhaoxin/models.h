@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tables of Zhaoxin's processors. */
-#ifndef X86_EVENTS_ZHAOXIN_MODELS_H
-#define X86_EVENTS_ZHAOXIN_MODELS_H
+/* Model tables of Zhaoxin and Centaur processors. */
+#ifndef _ARCH_X86_EVENTS_ZHAOXIN_MODELS_H
+#define _ARCH_X86_EVENTS_ZHAOXIN_MODELS_H
 
 #include "../pmu.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * x86 performance monitoring: the registers as the manuals lay them out, and what the rest of
- * arch/x86 (KVM, mm, apic, power) calls.
+ * x86 performance monitoring: layout of the registers, and the interface for the rest of arch/x86
+ * (KVM, mm, apic, power).
  *
  * SDM: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 3B, chapters
  * "Performance Monitoring" and "Last Branch Records"; volume 4 for the MSR numbers.
@@ -17,8 +17,8 @@
 /* ------------------------------------------------ numbering of a CPU's counters */
 
 /*
- * General counters are 0..31, fixed counters 32..47, pseudo counters behind that; KVM knows the
- * numbering. A counter's number is also its bit in GLOBAL_CTRL and GLOBAL_STATUS.
+ * General counters are 0..31, fixed counters 32..47, pseudo counters follow; KVM uses the same
+ * numbers. A counter's number is also its bit in GLOBAL_CTRL and GLOBAL_STATUS.
  */
 #define INTEL_PMC_MAX_GENERIC			32
 #define INTEL_PMC_IDX_FIXED			32
@@ -30,11 +30,11 @@
 #define INTEL_PMC_IDX_FIXED_REF_CYCLES		(INTEL_PMC_IDX_FIXED + 2)
 #define INTEL_PMC_IDX_FIXED_SLOTS		(INTEL_PMC_IDX_FIXED + 3)
 
-/* Not a counter: stands for the branch records while a guest has them. */
+/* Not a counter: denotes the branch records while a guest uses them. */
 #define INTEL_PMC_IDX_FIXED_VLBR		58
 #define INTEL_FIXED_VLBR_EVENT			0x1b00
 
-/* ECX of RDPMC for a fixed counter: this plus its number. */
+/* ECX of RDPMC for a fixed counter is this plus its number. */
 #define INTEL_PMC_FIXED_RDPMC_BASE		BIT(30)
 
 /* ------------------------------------------------------- event select registers */
@@ -62,13 +62,13 @@
 
 #define INTEL_ARCH_EVENT_MASK	(ARCH_PERFMON_EVENTSEL_UMASK | ARCH_PERFMON_EVENTSEL_EVENT)
 
-/* What a user may ask for of any x86 part. */
-#define X86_RAW_EVENT_MASK					\
+/* Bits of a selection that users may set on every x86 part. */
+#define X86_RAW_EVENT_MASK						\
 	(ARCH_PERFMON_EVENTSEL_EVENT | ARCH_PERFMON_EVENTSEL_UMASK |	\
 	 ARCH_PERFMON_EVENTSEL_EDGE | ARCH_PERFMON_EVENTSEL_INV |	\
 	 ARCH_PERFMON_EVENTSEL_CMASK)
 
-/* AMD: select has 12 bits, bits 40 and 41 choose between guest and host. */
+/* AMD: event codes have 12 bits; bits 40 and 41 restrict counting to guests and to the host. */
 #define AMD64_EVENTSEL_EVENT		(ARCH_PERFMON_EVENTSEL_EVENT | GENMASK_ULL(35, 32))
 #define AMD64_EVENTSEL_GUESTONLY	BIT_ULL(40)
 #define AMD64_EVENTSEL_HOSTONLY		BIT_ULL(41)
@@ -83,7 +83,7 @@
 #define AMD64_PERFMON_V2_EVENTSEL_EVENT_NB	\
 	(ARCH_PERFMON_EVENTSEL_EVENT | GENMASK_ULL(37, 32))
 #define AMD64_PERFMON_V2_EVENTSEL_UMASK_NB	\
-	(ARCH_PERFMON_EVENTSEL_UMASK | GENMASK_ULL(31, 24))
+	(ARCH_PERFMON_EVENTSEL_UMASK | GENMASK_ULL(27, 24))
 #define AMD64_PERFMON_V2_RAW_EVENT_MASK_NB	\
 	(AMD64_PERFMON_V2_EVENTSEL_EVENT_NB | AMD64_PERFMON_V2_EVENTSEL_UMASK_NB)
 
@@ -94,7 +94,7 @@
 #define AMD64_PERFMON_V2_RAW_EVENT_MASK_UMC	\
 	(AMD64_PERFMON_V2_EVENTSEL_EVENT_UMC | AMD64_PERFMON_V2_EVENTSEL_RDWRMASK_UMC)
 
-/* AMD L3 counters: which slices, cores and threads. */
+/* AMD L3 counters: selection of slices, cores and threads. */
 #define AMD64_L3_SLICE_SHIFT		48
 #define AMD64_L3_SLICE_MASK		GENMASK_ULL(51, AMD64_L3_SLICE_SHIFT)
 #define AMD64_L3_SLICEID_MASK		GENMASK_ULL(50, AMD64_L3_SLICE_SHIFT)
@@ -115,7 +115,7 @@
 #define INTEL_FIXED_0_ANYTHREAD		BIT_ULL(2)
 #define INTEL_FIXED_0_ENABLE_PMI	BIT_ULL(3)
 
-/* The control bits @_bits of fixed counter 0, moved to those of counter @_idx. */
+/* Control bits @_bits of fixed counter 0, shifted to the position of counter @_idx. */
 #define intel_fixed_bits_by_idx(_idx, _bits)	((_bits) << ((_idx) * INTEL_FIXED_BITS_STRIDE))
 
 /* ----------------------------------------------------------- MSRs and status bits */
@@ -155,7 +155,7 @@ union cpuid10_eax {
 	unsigned int full;
 };
 
-/* Set: the architectural event is not there. */
+/* A set bit means that the architectural event is not available. */
 union cpuid10_ebx {
 	struct {
 		unsigned int no_unhalted_core_cycles	: 1;
@@ -180,7 +180,7 @@ union cpuid10_edx {
 	unsigned int full;
 };
 
-/* CPUID.23H: the same, per kind of core. */
+/* CPUID.23H: the same for each kind of core. */
 #define ARCH_PERFMON_EXT_LEAF		0x00000023
 #define ARCH_PERFMON_NUM_COUNTER_LEAF	0x1
 
@@ -197,18 +197,18 @@ union cpuid_0x80000022_ebx {
 	unsigned int full;
 };
 
-/* --------------------------------------------------- what others call or look at */
+/* ------------------------------------------------------ interface of the driver */
 
 /**
- * struct x86_pmu_capability - what KVM wants to know about the host's PMU
+ * struct x86_pmu_capability - description of the host's PMU for KVM
  * @version: version of architectural performance monitoring; AMD: 0, 1 (core counters), 2
- * @num_counters_gp: general counters
- * @num_counters_fixed: fixed counters
- * @bit_width_gp: width of the general ones
- * @bit_width_fixed: width of the fixed ones
+ * @num_counters_gp: number of general counters
+ * @num_counters_fixed: number of fixed counters
+ * @bit_width_gp: width of general counters in bits
+ * @bit_width_fixed: width of fixed counters in bits
  * @events_mask: set bits are architectural events that do not count
- * @events_mask_len: how many bits of @events_mask mean something
- * @pebs_ept: a guest may write its precise samples through nested page tables
+ * @events_mask_len: number of valid bits in @events_mask
+ * @pebs_ept: PEBS can write its records through nested page tables
  */
 struct x86_pmu_capability {
 	int		version;
@@ -222,10 +222,10 @@ struct x86_pmu_capability {
 };
 
 /**
- * struct perf_guest_switch_msr - a register that has another value inside a guest
- * @msr: its number
- * @host: value outside
- * @guest: value inside
+ * struct perf_guest_switch_msr - a register that has another value in a guest
+ * @msr: MSR number
+ * @host: value in the host
+ * @guest: value in the guest
  */
 struct perf_guest_switch_msr {
 	unsigned int	msr;
@@ -234,12 +234,12 @@ struct perf_guest_switch_msr {
 };
 
 /**
- * struct x86_pmu_lbr - the branch records of the host
- * @nr: records; 0: there are none to give away
- * @from: first register of the sources
- * @to: first register of the targets
- * @info: first register of the flags, 0: none
- * @has_callstack: the hardware can keep a call stack
+ * struct x86_pmu_lbr - the branch records of the host that a guest can use
+ * @nr: number of records; 0: none
+ * @from: MSR of the first branch source
+ * @to: MSR of the first branch target
+ * @info: MSR of the first flags; 0: none
+ * @has_callstack: the hardware can record a call stack
  */
 struct x86_pmu_lbr {
 	unsigned int	nr;
@@ -255,14 +255,14 @@ struct pt_regs;
 #ifdef CONFIG_PERF_EVENTS
 #include <asm/stacktrace.h>
 
-/* Bits of pt_regs::flags that are always 0 there, used for marks of our own. */
-#define PERF_EFLAGS_EXACT	BIT(3)	/* the address is that of the event, without skid */
+/* Marks in bits of pt_regs::flags that are always 0 in hardware. */
+#define PERF_EFLAGS_EXACT	BIT(3)	/* the instruction pointer is exact, without skid */
 #define PERF_EFLAGS_VM		BIT(5)	/* virtual-8086 mode */
 
 /**
- * struct x86_perf_regs - registers of a sample, with what pt_regs has no room for
- * @regs: the registers
- * @xmm_regs: low halves and high halves of XMM0..15, or NULL
+ * struct x86_perf_regs - registers of a sample, those outside of pt_regs included
+ * @regs: general registers
+ * @xmm_regs: array of the low and high halves of XMM0..15; NULL: not sampled
  */
 struct x86_perf_regs {
 	struct pt_regs	regs;
@@ -274,10 +274,10 @@ unsigned long perf_instruction_pointer(struct pt_regs *regs);
 #define perf_misc_flags(regs)		perf_misc_flags(regs)
 #define perf_instruction_pointer(regs)	perf_instruction_pointer(regs)
 
-/* User memory read in NMI. */
+/* Reads user memory in NMI. */
 #define arch_perf_out_copy_user		copy_from_user_nmi
 
-/* Flags of 0 say that these are not registers as the processor saved them. */
+/* Flags of 0 mark registers that were not saved by the processor. */
 #define perf_arch_fetch_caller_regs(regs, __ip)		{	\
 	(regs)->ip = (__ip);					\
 	(regs)->sp = (unsigned long)__builtin_frame_address(0);	\

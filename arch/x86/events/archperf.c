@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Architectural performance monitoring of Intel and Zhaoxin processors: the registers, and their
+ * description in CPUID.0AH.
+ *
+ * Manual: SDM 3B, "Architectural Performance Monitoring".
+ */
+#include <linux/cpufeature.h>
+#include <linux/init.h>
+
+#include "archperf.h"
+
+#define PERF_CAP_FW_WRITE	BIT_ULL(13)
+
+#define ARCHPERF_REGISTERS									\
+	X86_PMU_REGS_COUNTERS(MSR_ARCH_PERFMON_EVENTSEL0, MSR_ARCH_PERFMON_PERFCTR0, 1),	\
+	.enable		= ARCH_PERFMON_EVENTSEL_ENABLE,					\
+	.ack_lvt	= true
+
+/* Version 1 has no GLOBAL_CTRL: counters are enabled in their selects. */
+static const struct x86_pmu_regs archperf_regs_v1 __initconst = {
+	.name		= "architectural",
+	ARCHPERF_REGISTERS,
+	.late_nmi	= true,
+};
+
+static const struct x86_pmu_regs archperf_regs_v2 __initconst = {
+	.name		= "architectural with global control",
+	ARCHPERF_REGISTERS,
+	X86_PMU_REGS_GLOBAL(MSR_CORE_PERF_GLOBAL_CTRL, MSR_CORE_PERF_GLOBAL_STATUS,
+			    MSR_CORE_PERF_GLOBAL_OVF_CTRL),
+};
+
+/*
+ * CPUID has the number of fixed counters, and from version 5 on also a set of them. Early parts of
+ * version 2 report a number that is too low. A hypervisor's number is used as it is.
+ */
+static u64 archperf_fixed_counters(const struct archperf_leaf *leaf)
+{
+	unsigned int version = leaf->eax.split.version_id;
+	unsigned int n = leaf->edx.split.num_counters_fixed;
+	u64 set;
+
+	if (version < 2)
+		return 0;
+	if (version < 5 && !boot_cpu_has(X86_FEATURE_HYPERVISOR))
+		n = max(n, 3u);
+	n = min_t(unsigned int, n, INTEL_PMC_MAX_FIXED);
+	set = (1ULL << n) - 1;
+	if (version >= 5)
+		set |= leaf->ecx & GENMASK(INTEL_PMC_MAX_FIXED - 1, 0);
+	return set << INTEL_PMC_IDX_FIXED;
+}
+
+/* A write sets 32 bits and copies bit 31 upwards, unless the part has full-width writes. */
+static void __init archperf_set_write_width(struct x86_pmu *xpmu)
+{
+	u64 caps = 0;
+
+	xpmu->write_bits = 32;
+	if (boot_cpu_has(X86_FEATURE_PDCM))
+		rdmsrl_safe(MSR_IA32_PERF_CAPABILITIES, &caps);
+	if (!(caps & PERF_CAP_FW_WRITE))
+		return;
+	xpmu->write_bits = xpmu->width;
+	x86_pmu_regs.counter_write = MSR_IA32_PMC0;
+}
+
+static void __init archperf_set_select_mask(struct x86_pmu *xpmu, const struct archperf_leaf *leaf)
+{
+	u32 flags = xpmu->model->flags;
+
+	xpmu->select_mask = X86_RAW_EVENT_MASK;
+	if (xpmu->version >= 3 && !leaf->edx.split.anythread_deprecated)
+		xpmu->select_mask |= ARCH_PERFMON_EVENTSEL_ANY;
+	if (flags & X86_MODEL_TSX && boot_cpu_has(X86_FEATURE_RTM))
+		xpmu->select_mask |= HSW_IN_TX | HSW_IN_TX_CHECKPOINTED;
+	if (flags & X86_MODEL_UMASK2)
+		xpmu->select_mask |= ARCH_PERFMON_EVENTSEL_UMASK2;
+	if (flags & X86_MODEL_EQ)
+		xpmu->select_mask |= ARCH_PERFMON_EVENTSEL_EQ;
+}
+
+/**
+ * archperf_counters - the counters of a CPU
+ * @leaf: CPUID.0AH
+ *
+ * Return: set of counters
+ */
+u64 archperf_counters(const struct archperf_leaf *leaf)
+{
+	unsigned int n = min_t(unsigned int, leaf->eax.split.num_counters, INTEL_PMC_MAX_GENERIC);
+
+	return ((1ULL << n) - 1) | archperf_fixed_counters(leaf);
+}
+
+/**
+ * archperf_read_leaf - read CPUID.0AH of this CPU
+ * @leaf: set to the result
+ */
+void archperf_read_leaf(struct archperf_leaf *leaf)
+{
+	cpuid(10, &leaf->eax.full, &leaf->ebx.full, &leaf->ecx, &leaf->edx.full);
+}
+
+/**
+ * archperf_setup - fill x86_pmu_regs and a PMU from CPUID
+ * @xpmu: PMU to fill
+ * @leaf: CPUID.0AH
+ * @model: tables for the PMU
+ */
+void __init archperf_setup(struct x86_pmu *xpmu, const struct archperf_leaf *leaf,
+			   const struct x86_model *model)
+{
+	xpmu->model = model;
+	xpmu->version = leaf->eax.split.version_id;
+	xpmu->counters = archperf_counters(leaf);
+	xpmu->width = leaf->eax.split.bit_width;
+	xpmu->arch_len = min_t(u32, leaf->eax.split.mask_length, 32);
+	xpmu->arch_missing = leaf->ebx.full;
+	x86_pmu_regs = xpmu->version >= 2 ? archperf_regs_v2 : archperf_regs_v1;
+	archperf_set_write_width(xpmu);
+	archperf_set_select_mask(xpmu, leaf);
+}

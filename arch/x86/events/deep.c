@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Branch records on a CPU: loading, the interrupt, switches between tasks.
+ *
+ * The registers belong to the CPU and have no mark of a task. When an event is loaded, one entry is
+ * overwritten with a marker: what is older belongs to other tasks, and a reader stops there. The
+ * marker moves with the ring of registers. It is overwritten when as many branches as the ring has
+ * entries have been logged. Clearing all registers would be 100 writes on a part with 32 entries.
+ * Architectural records are emptied by one write.
+ *
+ * Recording continues without events, as counters do, until the machine's last event is closed.
+ *
+ * Manual: SDM 3B, "Last Branch, Interrupt, and Exception Recording" and "Freezing LBRs on PMI".
+ *
+ * Context: interrupts disabled on the CPU of the registers, or NMI.
+ */
+#include <linux/irqflags.h>
+#include <linux/slab.h>
+
+#include "branch.h"
+#include "deep.h"
+
+/**
+ * struct x86_branch_cpu - branch records of one CPU
+ * @users: events with branch records that are loaded
+ * @info_users: those that need INFO registers
+ * @stack_users: those in call-stack mode; no others are loaded then
+ * @logged: @log is valid for the interrupt being handled
+ * @seq: changes with each use of the registers
+ * @select: value last written to the filter register; ~0: unknown
+ * @log: registers as read in the interrupt
+ * @record: entries of one event, followed by @entry
+ * @entry: storage of the entries of @record
+ * @counts: what counters have counted since the branch before, for each of @entry
+ */
+struct x86_branch_cpu {
+	unsigned int			users;
+	unsigned int			info_users;
+	unsigned int			stack_users;
+	bool				logged;
+	u64				seq;
+	u64				select;
+	struct x86_branch_log		log;
+	struct perf_branch_stack	record;
+	struct perf_branch_entry	entry[X86_BRANCH_MAX];
+	u64				counts[X86_BRANCH_MAX];
+};
+
+static DEFINE_PER_CPU(struct x86_branch_cpu, x86_branch_cpu);
+
+/* With version 4 a flag of the status freezes the records; before, DEBUGCTL.LBR is cleared. */
+static bool deep_freeze_clears_lbr(const struct x86_pmu_cpu *cpu)
+{
+	return cpu->pmu->branches->kind == X86_BRANCHES_RING && cpu->pmu->version < 4;
+}
+
+static bool deep_has_buffer(const struct x86_pmu *xpmu)
+{
+	return xpmu->branches->kind == X86_BRANCHES_BUFFER;
+}
+
+static bool deep_has_info(const struct x86_pmu *xpmu)
+{
+	return xpmu->branch_layout & X86_BRANCH_INFO;
+}
+
+/* ------------------------------------------------------------- call-stack mode */
+
+/*
+ * Fills the registers with a call stack; @task is NULL for an empty one. Registers without another
+ * use since hold it still.
+ */
+static void deep_stack_restore(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
+			       const struct x86_branch_task *task)
+{
+	if (task && task->seq && task->seq == br->seq && task->cpu == smp_processor_id())
+		return;
+	x86_branches_write_stack(xpmu->branches, task, deep_has_info(xpmu));
+}
+
+static void deep_stack_save(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
+			    struct x86_branch_task *task)
+{
+	const struct x86_branches *b = xpmu->branches;
+	unsigned int i;
+
+	task->top = x86_branches_newest(b);
+	for (i = 0; i < b->depth; i++)
+		if (!x86_branches_read_one(b, task->top, i, deep_has_info(xpmu), &task->entry[i]))
+			break;
+	task->nr = i;
+	task->cpu = smp_processor_id();
+	task->seq = br->seq;
+}
+
+/* The registers hold what an event is to see: the stack of its task, or nothing of others. */
+static void deep_branches_hand_over(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
+				    const struct perf_event *event)
+{
+	if (!x86_event_branch_stack(event))
+		x86_branches_mark(xpmu->branches);
+	else if (!br->stack_users++)
+		deep_stack_restore(br, xpmu, perf_event_task_data(event));
+	br->seq++;
+}
+
+/* Events of one task have the same data. */
+static void deep_stack_unload(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
+			      const struct perf_event *event, struct x86_branch_task **saved)
+{
+	struct x86_branch_task *task = perf_event_task_data(event);
+
+	br->stack_users--;
+	if (!task || task == *saved)
+		return;
+	deep_stack_save(br, xpmu, task);
+	*saved = task;
+}
+
+/* ------------------------------------------------------------------ on the CPU */
+
+static void deep_branches_select(struct x86_branch_cpu *br, const struct perf_event *event)
+{
+	const struct hw_perf_event_extra *reg = &event->hw.branch_reg;
+
+	if (!reg->reg)
+		return;
+	/* Another thread can have written a shared register since. */
+	if (br->select == reg->config && !(event->hw.flags & X86_EVENT_SHARED_BRANCHES))
+		return;
+	br->select = reg->config;
+	wrmsrl(reg->reg, reg->config);
+}
+
+static bool deep_needs_info(const struct x86_pmu *xpmu, const struct perf_event *event)
+{
+	u32 none = X86_BRANCH_NO_FLAGS | X86_BRANCH_NO_CYCLES;
+	u32 filter = x86_event_branch_filter(event);
+
+	return (filter & none) != none ||
+	       filter & (X86_BRANCH_IN_TX | X86_BRANCH_NO_TX | X86_BRANCH_ABORT |
+			 X86_BRANCH_COUNTERS) ||
+	       (filter & X86_BRANCH_DECODE && xpmu->branch_layout & X86_BRANCH_INFO_TYPE);
+}
+
+/* Events of a CPU stay while tasks change. */
+static bool deep_needs_sched_task(const struct perf_event *event)
+{
+	return event->attach_state & PERF_ATTACH_SCHED_CB;
+}
+
+/**
+ * x86_deep_load - prepare the branch records for an event
+ * @cpu: this CPU
+ * @event: event with X86_EVENT_DEEP that is put on its counter, which does not count yet
+ *
+ * Context: interrupts disabled.
+ */
+void x86_deep_load(struct x86_pmu_cpu *cpu, struct perf_event *event)
+{
+	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
+
+	lockdep_assert_irqs_disabled();
+	cpu->deep |= BIT_ULL(event->hw.idx);
+	br->info_users += deep_needs_info(cpu->pmu, event);
+	br->users++;
+	deep_branches_select(br, event);
+	deep_branches_hand_over(br, cpu->pmu, event);
+	if (!cpu->branches_on || (cpu->branches_frozen && deep_freeze_clears_lbr(cpu))) {
+		cpu->branches_on = true;
+		x86_branches_start(cpu->pmu->branches, !br->stack_users);
+	}
+	cpu->branches_frozen = false;
+	if (deep_needs_sched_task(event))
+		perf_sched_cb_inc(event->pmu);
+}
+
+/**
+ * x86_deep_cpu_stop - stop recording
+ * @cpu: this CPU, without events with branch records from now on
+ *
+ * Context: interrupts disabled.
+ */
+void x86_deep_cpu_stop(struct x86_pmu_cpu *cpu)
+{
+	if (!cpu->branches_on)
+		return;
+	x86_branches_stop(cpu->pmu->branches);
+	cpu->branches_on = false;
+	/* The control of some parts has the filter, too. */
+	this_cpu_write(x86_branch_cpu.select, ~0ULL);
+}
+
+/**
+ * x86_deep_unload - events with branch records leave their counters
+ * @cpu: this CPU
+ * @counters: subset of @cpu->deep; their events are still in @cpu->event
+ *
+ * Context: interrupts disabled.
+ */
+void x86_deep_unload(struct x86_pmu_cpu *cpu, u64 counters)
+{
+	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
+	struct x86_branch_task *saved = NULL;
+
+	lockdep_assert_irqs_disabled();
+	/*
+	 * What other tasks call and return from is no part of a stack, and freezing differs. A
+	 * buffer holds back the interrupt of the counter for whatever event is on it.
+	 */
+	if ((br->stack_users || deep_has_buffer(cpu->pmu)) && !(cpu->deep & ~counters))
+		x86_deep_cpu_stop(cpu);
+	for (cpu->deep &= ~counters; counters; counters &= counters - 1) {
+		struct perf_event *event = cpu->event[__ffs64(counters)];
+
+		if (x86_event_branch_stack(event))
+			deep_stack_unload(br, cpu->pmu, event, &saved);
+		br->info_users -= deep_needs_info(cpu->pmu, event);
+		br->users--;
+		if (deep_needs_sched_task(event))
+			perf_sched_cb_dec(event->pmu);
+	}
+}
+
+/* Has an event of the task just arrived filled the registers with the task's stack? */
+static bool deep_has_task_event(const struct x86_pmu_cpu *cpu)
+{
+	u64 todo = cpu->deep;
+
+	for (; todo; todo &= todo - 1)
+		if (perf_event_task_data(cpu->event[__ffs64(todo)]))
+			return true;
+	return false;
+}
+
+/**
+ * x86_deep_sched_task - pmu::sched_task: an event of the CPU continues with another task
+ * @pmu_ctx: unused
+ * @task: unused
+ * @sched_in: the task is switched in
+ *
+ * Context: interrupts disabled.
+ */
+void x86_deep_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *task,
+			 bool sched_in)
+{
+	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+
+	if (!sched_in || !cpu->deep)
+		return;
+	if (!br->stack_users) {
+		x86_branches_mark(cpu->pmu->branches);
+	} else if (!deep_has_task_event(cpu)) {
+		/* A stack that belongs to no event of a task is not saved. */
+		br->seq++;
+		deep_stack_restore(br, cpu->pmu, NULL);
+	}
+}
+
+/* ------------------------------------------------------------------- interrupt */
+
+static void deep_branches_read(const struct x86_branches *b, bool info, struct x86_branch_log *log)
+{
+	unsigned int i;
+
+	log->top = x86_branches_newest(b);
+	for (i = 0; i < b->depth; i++)
+		if (!x86_branches_read_one(b, log->top, i, info, &log->entry[i]))
+			break;
+	log->nr = i;
+}
+
+/**
+ * x86_deep_irq_begin - an interrupt of a part without a freeze begins
+ * @cpu: this CPU, with events in @cpu->deep
+ *
+ * An interrupt of another counter stops a buffer before it is full. That raises one more interrupt,
+ * which finds no cause.
+ *
+ * Context: NMI.
+ */
+void x86_deep_irq_begin(struct x86_pmu_cpu *cpu)
+{
+	u64 val;
+
+	rdmsrl(cpu->pmu->branches->control, val);
+	wrmsrl(cpu->pmu->branches->control, val & ~X86_BRS_ENABLE);
+}
+
+/**
+ * x86_deep_irq_log - read the branch records of an interrupt, once
+ * @cpu: this CPU
+ *
+ * Call this before the status is acknowledged, which lets the hardware record again.
+ *
+ * Context: NMI.
+ */
+void x86_deep_irq_log(struct x86_pmu_cpu *cpu)
+{
+	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
+
+	if (br->logged)
+		return;
+	br->logged = true;
+	deep_branches_read(cpu->pmu->branches, br->info_users && deep_has_info(cpu->pmu),
+			   &br->log);
+}
+
+/**
+ * x86_deep_irq_end - record again after an interrupt
+ * @cpu: this CPU
+ *
+ * Without events with branch records on the CPU, recording stays off until one is loaded.
+ *
+ * Context: NMI.
+ */
+void x86_deep_irq_end(struct x86_pmu_cpu *cpu)
+{
+	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
+
+	br->logged = false;
+	if ((deep_freeze_clears_lbr(cpu) && !br->stack_users) || deep_has_buffer(cpu->pmu))
+		x86_branches_start(cpu->pmu->branches, true);
+}
+
+/**
+ * x86_deep_newest - the branch before an interrupt
+ * @cpu: this CPU
+ * @entry: set to the branch
+ *
+ * Context: NMI.
+ * Return: false if none is logged
+ */
+bool x86_deep_newest(struct x86_pmu_cpu *cpu, struct perf_branch_entry *entry)
+{
+	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
+
+	x86_deep_irq_log(cpu);
+	if (!br->log.nr)
+		return false;
+	x86_branch_decode(cpu->pmu->branch_layout, &br->log.entry[0], entry);
+	return true;
+}
+
+/* The numbers of the counters that a sample shows: those of the group, in its order. */
+static unsigned int deep_group_counters(struct perf_event *event, u8 *idx)
+{
+	struct perf_event *leader = event->group_leader, *sibling;
+	unsigned int n = 0;
+
+	if (branch_sample_counters(leader))
+		idx[n++] = leader->hw.idx;
+	for_each_sibling_event(sibling, leader)
+		if (branch_sample_counters(sibling) && n < LBR_INFO_BR_CNTR_NUM)
+			idx[n++] = sibling->hw.idx;
+	return n;
+}
+
+/* From the order of the counters to that of the events. */
+static void deep_order_counts(struct perf_event *event, u64 *counts, unsigned int nr)
+{
+	u8 idx[LBR_INFO_BR_CNTR_NUM];
+	unsigned int i, j, n = deep_group_counters(event, idx);
+
+	for (i = 0; i < nr; i++) {
+		u64 logged = counts[i];
+
+		counts[i] = 0;
+		for (j = 0; j < n; j++)
+			counts[i] |= (logged >> idx[j] * LBR_INFO_BR_CNTR_BITS &
+				      LBR_INFO_BR_CNTR_MASK) << j * LBR_INFO_BR_CNTR_BITS;
+	}
+}
+
+/**
+ * x86_deep_sample - add the branch records to a sample
+ * @cpu: this CPU
+ * @event: event with X86_EVENT_DEEP
+ * @data: its sample, which refers to memory of the CPU until the next call
+ *
+ * Context: NMI.
+ */
+void x86_deep_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
+		     struct perf_sample_data *data)
+{
+	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
+	u64 *counts = branch_sample_counters(event) ? br->counts : NULL;
+
+	x86_deep_irq_log(cpu);
+	br->record.hw_idx = br->log.top;
+	br->record.nr = x86_branch_fill(&br->log, cpu->pmu->branch_layout,
+					x86_event_branch_filter(event), br->entry, counts);
+	if (counts)
+		deep_order_counts(event, counts, br->record.nr);
+	perf_sample_save_brstack(data, event, &br->record, counts);
+}
+
+/* -------------------------------------------------------------------- snapshot */
+
+/* An NMI would overwrite the CPU's log: each entry is converted where it is read. */
+static unsigned int deep_snapshot_entries(const struct x86_pmu *xpmu,
+					  struct perf_branch_entry *entries, unsigned int cnt)
+{
+	const struct x86_branches *b = xpmu->branches;
+	struct x86_branch_raw raw;
+	u64 newest = x86_branches_newest(b);
+	unsigned int i;
+
+	cnt = min_t(unsigned int, cnt, b->depth);
+	for (i = 0; i < cnt; i++) {
+		if (!x86_branches_read_one(b, newest, i, deep_has_info(xpmu), &raw))
+			break;
+		x86_branch_decode(xpmu->branch_layout, &raw, &entries[i]);
+	}
+	return i;
+}
+
+/**
+ * x86_deep_snapshot - target of the static call perf_snapshot_branch_stack
+ * @entries: set to the branches, newest first
+ * @cnt: number of entries that fit
+ *
+ * Recording stops first, so that the branches in here do not replace those of the caller.
+ *
+ * Context: any.
+ * Return: number of entries; 0 if no loaded event of this CPU has branch records
+ */
+int x86_deep_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
+{
+	const struct x86_branches *b;
+	const struct x86_pmu *xpmu;
+	unsigned long flags;
+	u64 control;
+
+	local_irq_save(flags);
+	if (unlikely(!this_cpu_read(x86_pmu_cpu.deep))) {
+		local_irq_restore(flags);
+		return 0;
+	}
+	xpmu = this_cpu_read(x86_pmu_cpu.pmu);
+	b = xpmu->branches;
+	rdmsrl(b->control, control);
+	wrmsrl(b->control, control & ~b->on);
+	cnt = deep_snapshot_entries(xpmu, entries, cnt);
+	wrmsrl(b->control, control);
+	local_irq_restore(flags);
+	return cnt;
+}
+
+/* ------------------------------------------------------------------------ CPUs */
+
+/**
+ * x86_deep_cpu_reset - forget what the registers of a CPU held
+ * @cpu: this CPU; it starts, stops, or has lost its registers
+ *
+ * Events that stay loaded record again.
+ *
+ * Context: interrupts disabled.
+ */
+void x86_deep_cpu_reset(struct x86_pmu_cpu *cpu)
+{
+	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
+	u64 deep = cpu->deep;
+
+	if (!cpu->pmu->branches)
+		return;
+	br->select = ~0ULL;
+	/* Firmware, or a kernel before this one, can have left recording on. */
+	if (!deep) {
+		x86_branches_stop(cpu->pmu->branches);
+		x86_branches_mark(cpu->pmu->branches);
+		cpu->branches_on = false;
+		return;
+	}
+	deep_branches_select(br, cpu->event[__ffs64(deep)]);
+	br->seq++;
+	if (br->stack_users)
+		deep_stack_restore(br, cpu->pmu, NULL);
+	else
+		x86_branches_mark(cpu->pmu->branches);
+	x86_branches_start(cpu->pmu->branches, !br->stack_users);
+}
+
+/**
+ * x86_deep_task_cache - the cache of what tasks keep
+ * @xpmu: PMU that is not registered yet
+ *
+ * Context: process, may sleep.
+ * Return: the cache; NULL if the PMU has no call-stack mode or there is no memory
+ */
+struct kmem_cache *x86_deep_task_cache(const struct x86_pmu *xpmu)
+{
+	const struct x86_branches *b = xpmu->branches;
+
+	if (!b || !b->map || !b->map[PERF_SAMPLE_BRANCH_CALL_STACK_SHIFT])
+		return NULL;
+	return kmem_cache_create("x86_branch_task", sizeof(struct x86_branch_task), 0, 0, NULL);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Features that record more than a count, for events with a flag of X86_EVENT_DEEP: branch records.
+ */
+#ifndef _ARCH_X86_EVENTS_DEEP_H
+#define _ARCH_X86_EVENTS_DEEP_H
+
+#include "pmu.h"
+
+/*
+ * hw_perf_event::branch_reg of an event with X86_EVENT_BRANCHES: config is the value of the filter
+ * register reg, which is 0 if the part has none, and idx is the x86_branch_filter().
+ */
+static inline u32 x86_event_branch_filter(const struct perf_event *event)
+{
+	return event->hw.branch_reg.idx;
+}
+
+/* Is the event in call-stack mode? */
+static inline bool x86_event_branch_stack(const struct perf_event *event)
+{
+	return event->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
+}
+
+void x86_deep_load(struct x86_pmu_cpu *cpu, struct perf_event *event);
+void x86_deep_unload(struct x86_pmu_cpu *cpu, u64 counters);
+void x86_deep_irq_begin(struct x86_pmu_cpu *cpu);
+void x86_deep_irq_log(struct x86_pmu_cpu *cpu);
+void x86_deep_irq_end(struct x86_pmu_cpu *cpu);
+bool x86_deep_newest(struct x86_pmu_cpu *cpu, struct perf_branch_entry *entry);
+void x86_deep_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
+		     struct perf_sample_data *data);
+void x86_deep_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *task,
+			 bool sched_in);
+void x86_deep_cpu_stop(struct x86_pmu_cpu *cpu);
+void x86_deep_cpu_reset(struct x86_pmu_cpu *cpu);
+struct kmem_cache *x86_deep_task_cache(const struct x86_pmu *xpmu);
+int  x86_deep_snapshot(struct perf_branch_entry *entries, unsigned int cnt);
+
+#endif /* _ARCH_X86_EVENTS_DEEP_H */

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Precise samples (PEBS): the registers, and samples from records.
+ *
+ * A counter with its bit in PEBS_ENABLE does not interrupt when it overflows. Its next event
+ * writes a record to the debug store, and sets the counter to a reset value. This interrupts,
+ * because the store's threshold is the first record. The reset value is 0: the next period is
+ * programmed in the interrupt, as for other samples, so the arithmetic of periods is the same.
+ *
+ * A record belongs to the event that is on its counter. So what is in the store when an event
+ * leaves its counter is sampled before; see x86_sched_drain().
+ *
+ * Manual: SDM 3B, "Processor Event Based Sampling".
+ *
+ * Context: interrupts disabled on the CPU of the registers, or NMI.
+ */
+#include <linux/bitfield.h>
+#include <linux/cpufeature.h>
+#include <linux/init.h>
+#include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
+#include <asm/cpu_device_id.h>
+#include <asm/insn.h>
+#include <asm/intel-family.h>
+
+#include "../branch.h"
+#include "../deep.h"
+#include "ds.h"
+#include "models.h"
+#include "pebs.h"
+
+/* Fields of a record: cycles in and flags of transactions; latencies of the caches and of all. */
+#define PEBS_TSX_CYCLES		GENMASK_ULL(31, 0)
+#define PEBS_TSX_FLAGS		GENMASK_ULL(39, 32)
+#define PEBS_LATENCY_INSN	GENMASK_ULL(15, 0)
+#define PEBS_LATENCY_CACHE	GENMASK_ULL(47, 32)
+
+static DEFINE_PER_CPU(bool, pebs_draining);
+
+/* ------------------------------------------------------------------- registers */
+
+/* Records that end before the maximum are written. */
+static void pebs_set_area(const struct x86_pmu *xpmu, struct debug_store *ds, u64 base)
+{
+	unsigned int largest = intel_pebs_record_max(xpmu->precise_format);
+
+	memset(ds->pebs_event_reset, 0, sizeof(ds->pebs_event_reset));
+	ds->pebs_buffer_base = base;
+	ds->pebs_index = base;
+	ds->pebs_absolute_maximum = base + rounddown(PEBS_BUFFER_SIZE, largest);
+	ds->pebs_interrupt_threshold = base + intel_pebs_record_size(xpmu->precise_format);
+}
+
+/**
+ * intel_pebs_cpu_load - prepare the debug store of this CPU for records, unless that was done
+ * @cpu: this CPU
+ *
+ * Context: interrupts disabled.
+ */
+void intel_pebs_cpu_load(const struct x86_pmu_cpu *cpu)
+{
+	struct debug_store *ds = intel_ds_this_area();
+	u64 base = intel_ds_address(INTEL_DS_PEBS);
+
+	if (ds->pebs_buffer_base != base)
+		pebs_set_area(cpu->pmu, ds, base);
+	intel_ds_cpu_load();
+}
+
+/**
+ * intel_pebs_cpu_reset - no counter of this CPU writes records, and there are none
+ * @xpmu: its PMU
+ *
+ * Context: interrupts disabled.
+ */
+void intel_pebs_cpu_reset(const struct x86_pmu *xpmu)
+{
+	struct debug_store *ds = intel_ds_this_area();
+
+	if (!xpmu->max_precise)
+		return;
+	wrmsrl(MSR_IA32_PEBS_ENABLE, 0);
+	if (xpmu->precise_format >= INTEL_PEBS_ADAPTIVE)
+		wrmsrl(MSR_PEBS_DATA_CFG, 0);
+	ds->pebs_index = ds->pebs_buffer_base;
+}
+
+/**
+ * intel_pebs_is_pending - does the store of this CPU have records?
+ *
+ * Context: interrupts disabled.
+ * Return: true if it has
+ */
+bool intel_pebs_is_pending(void)
+{
+	const struct debug_store *ds = intel_ds_this_area();
+
+	return ds->pebs_index != ds->pebs_buffer_base;
+}
+
+/* ------------------------------------------------ the instruction of a record */
+
+static bool pebs_is_kernel(u64 ip)
+{
+	return IS_ENABLED(CONFIG_X86_64) ? (s64)ip < 0 : ip >= TASK_SIZE_MAX;
+}
+
+static bool pebs_read_code(u8 *to, u64 from, unsigned int n)
+{
+	if (pebs_is_kernel(from))
+		return !copy_from_kernel_nofault(to, (void *)(unsigned long)from, n);
+	return !copy_from_user_nmi(to, (void __user *)(unsigned long)from, n);
+}
+
+/* The longest straight piece of code that is decoded, in bytes. */
+#define PEBS_STRAIGHT_MAX	4096
+
+/**
+ * intel_pebs_insn_before - the instruction before an address
+ * @start: where an instruction starts, from which code is executed without a branch
+ * @ip: where the next instruction starts
+ * @wide: it is 64-bit code
+ *
+ * Context: any, NMI included.
+ * Return: address of the instruction; 0 if the code does not lead there or cannot be read
+ */
+u64 intel_pebs_insn_before(u64 start, u64 ip, bool wide)
+{
+	u8 code[MAX_INSN_SIZE];
+	struct insn insn;
+	unsigned int n;
+
+	if (ip <= start || ip - start > PEBS_STRAIGHT_MAX)
+		return 0;
+	for (; start < ip; start += insn.length) {
+		n = min_t(u64, ip - start, sizeof(code));
+		if (!pebs_read_code(code, start, n) ||
+		    insn_decode(&insn, code, n, wide ? INSN_MODE_64 : INSN_MODE_32))
+			return 0;
+		if (start + insn.length == ip)
+			return start;
+	}
+	return 0;
+}
+
+static bool pebs_runs_wide(bool kernel, struct pt_regs *regs)
+{
+	if (kernel || IS_ENABLED(CONFIG_X86_32))
+		return IS_ENABLED(CONFIG_X86_64);
+	return user_64bit_mode(user_mode(regs) ? regs : task_pt_regs(current));
+}
+
+/* The newest branch when the record was written has led to the code with its instruction. */
+static u64 pebs_find_insn(struct x86_pmu_cpu *cpu, u64 ip, struct pt_regs *regs)
+{
+	bool kernel = pebs_is_kernel(ip);
+	struct perf_branch_entry last;
+
+	if (!in_nmi() || !x86_deep_newest(cpu, &last) || pebs_is_kernel(last.to) != kernel)
+		return 0;
+	if (last.to == ip)
+		return last.from;
+	return intel_pebs_insn_before(last.to, ip, pebs_runs_wide(kernel, regs));
+}
+
+/*
+ * The address of a sample. With precise_ip 1 it is that of the next instruction, where a record has
+ * that. An event of user space has no address of the kernel: its last instruction before an entry
+ * is followed by one of the kernel.
+ */
+static u64 pebs_find_ip(struct x86_pmu_cpu *cpu, const struct perf_event *event,
+			const struct intel_pebs_record *r, struct pt_regs *regs, bool *exact)
+{
+	bool adaptive = cpu->pmu->precise_format >= INTEL_PEBS_ADAPTIVE;
+	u64 ip = r->exact_ip;
+
+	*exact = true;
+	if (adaptive || event->attr.precise_ip > 1) {
+		if (!ip && event->hw.flags & X86_EVENT_BRANCHES)
+			ip = pebs_find_insn(cpu, r->ip, regs);
+		if (ip)
+			return ip;
+	} else if (ip && event->attr.exclude_kernel && pebs_is_kernel(r->ip)) {
+		return ip;
+	}
+	*exact = false;
+	return r->ip;
+}
+
+/* --------------------------------------------------------------------- samples */
+
+/* Addresses of records are linear: a segment with a base is not for them. */
+static unsigned long pebs_user_cs(struct pt_regs *regs)
+{
+	struct pt_regs *user = user_mode(regs) ? regs : task_pt_regs(current);
+
+#ifdef CONFIG_X86_64
+	return user->cs == __USER32_CS ? __USER32_CS : __USER_CS;
+#else
+	return user->cs ? __USER_CS : 0;
+#endif
+}
+
+/* @regs: of the interrupt, which stand for what the record does not have. */
+static void pebs_fill_regs(const struct x86_pmu *xpmu, const struct intel_pebs_record *r,
+			   struct pt_regs *regs, u64 ip, bool exact, struct x86_perf_regs *to)
+{
+	to->regs = *regs;
+	to->xmm_regs = (u64 *)r->xmm;
+	if (r->gprs)
+		intel_pebs_fill_regs(xpmu->precise_format, r, &to->regs);
+	to->regs.flags &= ~PERF_EFLAGS_EXACT;
+	if (exact)
+		to->regs.flags |= PERF_EFLAGS_EXACT;
+	to->regs.ip = ip;
+	if (pebs_is_kernel(ip)) {
+		to->regs.cs = __KERNEL_CS;
+		to->regs.ss = __KERNEL_DS;
+	} else {
+		to->regs.cs = pebs_user_cs(regs);
+		to->regs.ss = __USER_DS;
+	}
+}
+
+static u64 pebs_transaction(const struct intel_pebs_record *r, const struct pt_regs *regs)
+{
+	u64 txn = FIELD_GET(PEBS_TSX_FLAGS, r->tsx);
+
+	/* RTM leaves the reason of an abort in EAX. */
+	if (txn & PERF_TXN_TRANSACTION && regs->ax & 1)
+		txn |= (regs->ax >> 24 & 0xff) << PERF_TXN_ABORT_SHIFT;
+	return txn;
+}
+
+/* The latency of the access is that of the caches alone where a record has both. */
+static u64 pebs_weight(const struct x86_precise_line *line, const struct perf_event *event,
+		       const struct intel_pebs_record *r)
+{
+	union perf_sample_weight weight = { };
+	u64 latency = r->latency;
+
+	if (!intel_datasrc_has_latency(event->hw.config_base)) {
+		latency = FIELD_GET(PEBS_TSX_CYCLES, r->tsx);
+	} else if (line->flags & X86_PRECISE_TWO_LATENCIES) {
+		weight.var2_w = FIELD_GET(PEBS_LATENCY_INSN, latency);
+		latency = FIELD_GET(PEBS_LATENCY_CACHE, latency);
+	} else {
+		latency = lower_32_bits(latency);
+	}
+	if (event->attr.sample_type & PERF_SAMPLE_WEIGHT)
+		return latency;
+	weight.var1_dw = latency;
+	weight.var3_w = r->retire;
+	return weight.full;
+}
+
+/* What the record says of data, for the fields that the event samples. */
+static void pebs_fill_data(const struct x86_pmu *xpmu, const struct perf_event *event,
+			   const struct intel_pebs_record *r, const struct pt_regs *regs,
+			   struct perf_sample_data *data)
+{
+	const struct x86_precise_line *line = xpmu->model->precise;
+	unsigned int kind = event->hw.config_base;
+	u64 type = event->attr.sample_type;
+
+	if (intel_datasrc_has_address(kind)) {
+		data->addr = r->address;
+		data->sample_flags |= PERF_SAMPLE_ADDR;
+	}
+	if (type & PERF_SAMPLE_DATA_SRC) {
+		data->data_src.val = intel_datasrc(xpmu->precise_source, kind, r->source);
+		data->sample_flags |= PERF_SAMPLE_DATA_SRC;
+	}
+	if (type & PERF_SAMPLE_WEIGHT_TYPE) {
+		data->weight.full = pebs_weight(line, event, r);
+		data->sample_flags |= PERF_SAMPLE_WEIGHT_TYPE;
+	}
+	if (type & PERF_SAMPLE_TRANSACTION) {
+		data->txn = pebs_transaction(r, regs);
+		data->sample_flags |= PERF_SAMPLE_TRANSACTION;
+	}
+}
+
+/*
+ * Writes the sample of a record. Returns true if the event must be stopped. A call chain of the
+ * kernel begins at the interrupt, because the stack of the record can have been overwritten.
+ */
+static bool pebs_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
+			const struct intel_pebs_record *r, struct pt_regs *regs, u64 period)
+{
+	struct perf_sample_data data;
+	struct x86_perf_regs at;
+	bool exact;
+	u64 ip;
+
+	ip = pebs_find_ip(cpu, event, r, regs, &exact);
+	if (event->attr.exclude_kernel && pebs_is_kernel(ip))
+		return perf_event_account_interrupt(event);
+	perf_sample_data_init(&data, 0, period);
+	pebs_fill_regs(cpu->pmu, r, regs, ip, exact, &at);
+	pebs_fill_data(cpu->pmu, event, r, &at.regs, &data);
+	if (has_branch_stack(event) && event->hw.flags & X86_EVENT_BRANCHES && in_nmi())
+		x86_deep_sample(cpu, event, &data);
+	if (pebs_is_kernel(ip))
+		perf_sample_save_callchain(&data, event, regs);
+	return perf_event_overflow(event, &data, &at.regs);
+}
+
+/* The period of an event has ended with a record. Returns whether the event has to be stopped. */
+static bool pebs_end_period(struct x86_pmu_cpu *cpu, struct perf_event *event,
+			    const struct intel_pebs_record *r, struct pt_regs *regs)
+{
+	u64 period = event->hw.last_period;
+	bool over = x86_period_next(event);
+
+	x86_event_program(cpu, event);
+	x86_user_base_changed(event);
+	return over && pebs_sample(cpu, event, r, regs, period);
+}
+
+/* Those of @set with an event that has counted at least @more beyond the end of its period. */
+static u64 pebs_counters_past(struct x86_pmu_cpu *cpu, u64 set, s64 more)
+{
+	u64 past = 0;
+
+	for (set &= cpu->irq_owned; set; set &= set - 1) {
+		struct perf_event *event = cpu->event[__ffs64(set)];
+
+		x86_event_update(event);
+		if (local64_read(&event->hw.period_left) <= -more)
+			past |= set & -set;
+	}
+	return past;
+}
+
+/*
+ * The counters that a record is of. In formats 1 and 2 it has the status, with all counters that
+ * have overflowed, but without those that were acknowledged meanwhile. Then those have had their
+ * record that have counted further.
+ */
+static u64 pebs_counters_of(struct x86_pmu_cpu *cpu, const struct intel_pebs_record *r)
+{
+	u64 all = cpu->precise & cpu->loaded, set = r->counters & all;
+
+	if (cpu->pmu->precise_format >= 3 || hweight64(set) == 1)
+		return set;
+	if (hweight64(all) == 1)
+		return all;
+	set = set ?: all;
+	return pebs_counters_past(cpu, set, 1) ?: pebs_counters_past(cpu, set, 0);
+}
+
+static u64 pebs_handle_record(struct x86_pmu_cpu *cpu, const struct intel_pebs_record *r,
+			      struct pt_regs *regs)
+{
+	u64 set = pebs_counters_of(cpu, r), stop = 0;
+
+	/* The interrupted code is programming these counters, and looks after them itself. */
+	x86_cpu_set_bits(missed, set & ~cpu->irq_owned);
+	for (set &= cpu->irq_owned; set; set &= set - 1) {
+		struct perf_event *event = cpu->event[__ffs64(set)];
+
+		x86_event_update(event);
+		if (pebs_end_period(cpu, event, r, regs))
+			stop |= set & -set;
+	}
+	return stop;
+}
+
+/**
+ * intel_pebs_drain - take samples of the records in the store of this CPU
+ * @cpu: this CPU; its counters with records are off
+ * @regs: interrupted registers
+ *
+ * Context: interrupts disabled, or NMI. An NMI that interrupts this leaves the records to it.
+ * Return: set of counters of events that must be stopped
+ */
+u64 intel_pebs_drain(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
+{
+	struct debug_store *ds = intel_ds_this_area();
+	void *at = intel_ds_memory(INTEL_DS_PEBS);
+	struct intel_pebs_record r;
+	unsigned int size;
+	u64 left, stop = 0;
+
+	if (!at || this_cpu_read(pebs_draining))
+		return 0;
+	this_cpu_write(pebs_draining, true);
+	barrier();
+	left = ds->pebs_index - ds->pebs_buffer_base;
+	if (left > PEBS_BUFFER_SIZE)
+		left = 0;
+	for (; left; left -= size, at += size) {
+		size = intel_pebs_parse(cpu->pmu->precise_format, at, left, &r);
+		if (!size)
+			break;
+		stop |= pebs_handle_record(cpu, &r, regs);
+	}
+	ds->pebs_index = ds->pebs_buffer_base;
+	barrier();
+	this_cpu_write(pebs_draining, false);
+	return stop;
+}
+
+/* ----------------------------------------------------------------------- setup */
+
+/**
+ * struct pebs_microcode - a part that needs a revision of its microcode for right records
+ * @vfm: vendor, family and model
+ * @stepping: stepping
+ * @revision: lowest revision
+ */
+struct pebs_microcode {
+	u32	vfm;
+	u8	stepping;
+	u32	revision;
+};
+
+/* Specification updates of Sandy Bridge: other steppings have no right records. */
+static const struct pebs_microcode pebs_microcodes[] = {
+	{ INTEL_SANDYBRIDGE, 7, 0x28 },
+	{ INTEL_SANDYBRIDGE_X, 6, 0x618 },
+	{ INTEL_SANDYBRIDGE_X, 7, 0x70c },
+};
+
+/**
+ * intel_pebs_microcode_works - does a part with this microcode write right records?
+ * @vfm: vendor, family and model
+ * @stepping: its stepping
+ * @revision: revision of its microcode
+ *
+ * Return: true if it does
+ */
+bool intel_pebs_microcode_works(u32 vfm, u8 stepping, u32 revision)
+{
+	bool listed = false;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(pebs_microcodes); i++) {
+		if (pebs_microcodes[i].vfm != vfm)
+			continue;
+		listed = true;
+		if (pebs_microcodes[i].stepping == stepping)
+			return revision >= pebs_microcodes[i].revision;
+	}
+	return !listed;
+}
+
+/* Merom: errata AJ67, AJ68, AJ69 and AJ106. */
+static bool pebs_model_works(void)
+{
+	return boot_cpu_data.x86_vfm != INTEL_CORE2_MEROM &&
+	       boot_cpu_data.x86_vfm != INTEL_CORE2_MEROM_L &&
+	       intel_pebs_microcode_works(boot_cpu_data.x86_vfm, boot_cpu_data.x86_stepping,
+					  boot_cpu_data.microcode);
+}
+
+/* Servers have persistent memory where other parts have a fourth level of cache. */
+static const struct x86_cpu_id pebs_servers[] = {
+	X86_MATCH_VFM(INTEL_SKYLAKE_X, NULL),
+	X86_MATCH_VFM(INTEL_ICELAKE_X, NULL),
+	X86_MATCH_VFM(INTEL_ICELAKE_D, NULL),
+	X86_MATCH_VFM(INTEL_SAPPHIRERAPIDS_X, NULL),
+	X86_MATCH_VFM(INTEL_EMERALDRAPIDS_X, NULL),
+	X86_MATCH_VFM(INTEL_GRANITERAPIDS_X, NULL),
+	X86_MATCH_VFM(INTEL_GRANITERAPIDS_D, NULL),
+	{ }
+};
+
+static const struct intel_datasrc_line *pebs_source(const struct x86_precise_line *line)
+{
+	if (!x86_match_cpu(pebs_servers))
+		return line->source;
+	return line->source == &intel_datasrc_goldencove ? &intel_datasrc_goldencove_server :
+							   &intel_datasrc_server;
+}
+
+/* A hypervisor can show the feature without the register. */
+static bool pebs_register_works(void)
+{
+	u64 val;
+
+	return !rdmsrl_safe(MSR_IA32_PEBS_ENABLE, &val) && !wrmsrl_safe(MSR_IA32_PEBS_ENABLE, 0);
+}
+
+static u64 pebs_counters(const struct x86_pmu *xpmu, unsigned int format)
+{
+	if (format >= INTEL_PEBS_ADAPTIVE)
+		return xpmu->counters;
+	return xpmu->counters & (format ? FIRST(4) : FIRST(1));
+}
+
+/**
+ * intel_pebs_setup - find out whether a PMU has precise samples
+ * @xpmu: the PMU, with its model, version, counters and branch records set
+ *
+ * Context: on a CPU of the PMU.
+ */
+void intel_pebs_setup(struct x86_pmu *xpmu)
+{
+	const struct x86_precise_line *line = xpmu->model->precise;
+	unsigned int format, max;
+	u64 caps = 0;
+
+	if (!line || xpmu->version < 2 || !intel_ds_is_usable() ||
+	    !boot_cpu_has(X86_FEATURE_PEBS) || !pebs_model_works() || !pebs_register_works())
+		return;
+	if (boot_cpu_has(X86_FEATURE_PDCM))
+		rdmsrl_safe(MSR_IA32_PERF_CAPABILITIES, &caps);
+	format = (caps & PERF_CAP_PEBS_FORMAT) >> 8;
+	if (format >= INTEL_PEBS_ADAPTIVE && !(caps & PERF_CAP_PEBS_BASELINE))
+		return;
+	/* The instruction itself is in the record, or found by branch records. */
+	max = format >= 2 || xpmu->branches ? line->max : 1;
+	xpmu->precise_format = format;
+	xpmu->precise_counters = pebs_counters(xpmu, format);
+	xpmu->precise_source = pebs_source(line);
+	xpmu->max_precise = max;
+	if (format >= INTEL_PEBS_ADAPTIVE)
+		xpmu->pmu.capabilities |= PERF_PMU_CAP_EXTENDED_REGS;
+	pr_info("perf: precise samples to level %u, format %u\n", max, format);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pmu::event_init of events with precise samples.
+ *
+ * Context: process, may sleep.
+ */
+#include "../branch.h"
+#include "../deep.h"
+#include "ds.h"
+#include "models.h"
+#include "pebs.h"
+
+#define PEBS_SELECT	(X86_SELECT_UMASK | SEL_EDGE | SEL_INV | SEL_CMASK(0xff))
+#define PEBS_CYCLES	0x003c
+#define PEBS_INSNS	0x00c0
+
+/* Fields of a sample that adaptive records have only with a group. */
+#define PEBS_NEEDS_GPRS	(PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_REGS_USER |	\
+			 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CALLCHAIN)
+#define PEBS_NEEDS_MEMORY						\
+	(PERF_SAMPLE_ADDR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE |	\
+	 PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_TRANSACTION)
+
+/**
+ * intel_pebs_init_select - select what stands for core cycles in an event with precise samples
+ * @xpmu: the PMU
+ * @event: event being initialised; its selection is set
+ *
+ * Context: process, may sleep.
+ * Return: 0
+ */
+int intel_pebs_init_select(const struct x86_pmu *xpmu, struct perf_event *event)
+{
+	unsigned int precise = event->attr.precise_ip;
+	u64 *config = &event->hw.config;
+
+	if (precise && (*config & PEBS_SELECT) == PEBS_CYCLES &&
+	    xpmu->model->precise->cycles[precise])
+		*config = xpmu->model->precise->cycles[precise] | (*config & ~PEBS_SELECT);
+	return 0;
+}
+
+static u64 pebs_init_allowed(const struct x86_precise_line *line, const struct perf_event *event,
+			     const struct x86_precise *row)
+{
+	bool insns = (event->hw.config & PEBS_SELECT) == PEBS_INSNS;
+	u64 counters = row ? row->counters : line->others;
+	u64 confined = insns ? line->instructions : line->rest;
+
+	return event->attr.precise_ip == 3 && confined ? counters & confined : counters;
+}
+
+static u32 pebs_init_groups(const struct perf_event *event)
+{
+	u64 type = event->attr.sample_type;
+	u32 groups = 0;
+
+	if (type & PEBS_NEEDS_GPRS)
+		groups |= INTEL_PEBS_GPRS;
+	if (type & PEBS_NEEDS_MEMORY)
+		groups |= INTEL_PEBS_MEMORY;
+	if (type & PERF_SAMPLE_REGS_INTR && event->attr.sample_regs_intr & PERF_REG_EXTENDED_MASK)
+		groups |= INTEL_PEBS_XMM;
+	return groups;
+}
+
+/*
+ * Records that name the next instruction alone: the newest branch leads to the one before. All
+ * branches at the event's levels are recorded for that.
+ */
+static int pebs_init_branches(const struct x86_pmu *xpmu, struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	u64 type = PERF_SAMPLE_BRANCH_ANY |
+		   (attr->exclude_user ? 0 : PERF_SAMPLE_BRANCH_USER) |
+		   (attr->exclude_kernel ? 0 : PERF_SAMPLE_BRANCH_KERNEL);
+
+	if (attr->precise_ip < 2 || xpmu->precise_format >= 2)
+		return 0;
+	if (!has_branch_stack(event))
+		return x86_branch_init_type(xpmu, event, type);
+	if ((attr->branch_sample_type & (PERF_SAMPLE_BRANCH_PLM_ALL | PERF_SAMPLE_BRANCH_ANY)) ==
+	    type)
+		return 0;
+	return perf_refuse(-EOPNOTSUPP,
+			   "branch_sample_type: precise_ip 2 needs ANY at the event's levels");
+}
+
+#define PEBS_LOAD_LATENCY	0x01cd
+#define PEBS_LOADS_AUX		0x8203
+
+/* On some parts the source of a load is right only after an event LD_BLOCKS in its group. */
+static int pebs_init_check_loads(const struct x86_precise_line *line, struct perf_event *event)
+{
+	struct perf_event *leader = event->group_leader, *sibling;
+
+	if (!(line->flags & X86_PRECISE_LOADS_AUX) || event->parent ||
+	    !(event->attr.sample_type & PERF_SAMPLE_DATA_SRC) ||
+	    (event->hw.config & INTEL_ARCH_EVENT_MASK) != PEBS_LOAD_LATENCY)
+		return 0;
+	if (leader != event) {
+		if ((leader->attr.config & INTEL_ARCH_EVENT_MASK) == PEBS_LOADS_AUX)
+			return 0;
+		for_each_sibling_event(sibling, leader)
+			if ((sibling->attr.config & INTEL_ARCH_EVENT_MASK) == PEBS_LOADS_AUX)
+				return 0;
+	}
+	return perf_refuse(-ENODATA,
+			   "sample_type: DATA_SRC of loads needs event %#llx in the group before",
+			   PEBS_LOADS_AUX);
+}
+
+/**
+ * intel_pebs_init_counters - restrict an event with precise samples to counters with records
+ * @xpmu: the PMU
+ * @event: event being initialised; its selection and its counters are set
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EINVAL if there are no records of the event, -EOPNOTSUPP, -ENOMEM
+ */
+int intel_pebs_init_counters(const struct x86_pmu *xpmu, struct perf_event *event)
+{
+	const struct x86_precise_line *line = xpmu->model->precise;
+	struct hw_perf_event *hw = &event->hw;
+	const struct x86_precise *row;
+	int ret;
+
+	if (!event->attr.precise_ip)
+		return 0;
+	row = intel_pebs_find(line, hw->config);
+	hw->counters &= pebs_init_allowed(line, event, row) & xpmu->precise_counters;
+	if (!hw->counters)
+		return perf_refuse(-EINVAL, "precise_ip: no counter has precise samples of %#llx",
+				   hw->config);
+	ret = pebs_init_check_loads(line, event) ?: pebs_init_branches(xpmu, event);
+	if (ret)
+		return ret;
+	if (intel_ds_alloc(INTEL_DS_PEBS))
+		return perf_refuse(-ENOMEM, "precise_ip: no memory for the debug store");
+	hw->flags |= X86_EVENT_PRECISE;
+	hw->config_base = row ? row->kind : X86_PRECISE_PLAIN;
+	hw->event_base = pebs_init_groups(event);
+	if (xpmu->precise_format >= INTEL_PEBS_ADAPTIVE)
+		hw->config |= ICL_EVENTSEL_ADAPTIVE;
+	return 0;
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Records of precise samples in each format.
+ *
+ * Manual: SDM 3B, "PEBS Record Format" of Core 2, Nehalem, Haswell and Skylake, and "Adaptive
+ * PEBS". All are made of words of eight bytes.
+ *
+ * No hardware is accessed.
+ */
+#include <linux/bitfield.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "pebs.h"
+
+#define PEBS_GPRS		18	/* flags, instruction pointer and registers */
+#define PEBS_XMM		32
+#define PEBS_BRANCH		3
+#define PEBS_BASIC		4
+
+/* Words of a record, formats before the adaptive ones. */
+static const u8 pebs_words[] = { 18, 22, 24, 25 };
+
+/* Words of these formats. */
+enum {
+	WORD_STATUS = 18,
+	WORD_ADDRESS,
+	WORD_SOURCE,
+	WORD_LATENCY,
+	WORD_EXACT_IP,
+	WORD_TSX,
+	WORD_TSC
+};
+
+/* Word 0 of an adaptive record. */
+#define BASIC_RETIRE	GENMASK_ULL(47, 32)
+#define BASIC_SIZE	GENMASK_ULL(63, 48)
+
+/**
+ * intel_pebs_record_size - the size of a record
+ * @format: format of the records
+ *
+ * Return: bytes; of an adaptive format those of the smallest record
+ */
+unsigned int intel_pebs_record_size(unsigned int format)
+{
+	return (format < ARRAY_SIZE(pebs_words) ? pebs_words[format] : PEBS_BASIC) * sizeof(u64);
+}
+
+/**
+ * intel_pebs_record_max - the size of the largest record
+ * @format: format of the records
+ *
+ * Return: bytes
+ */
+unsigned int intel_pebs_record_max(unsigned int format)
+{
+	if (format < INTEL_PEBS_ADAPTIVE)
+		return intel_pebs_record_size(format);
+	return (PEBS_BASIC + 4 + PEBS_GPRS + PEBS_XMM + 32 * PEBS_BRANCH) * sizeof(u64);
+}
+
+static unsigned int pebs_parse_fixed(unsigned int format, const u64 *w, size_t size,
+				     struct intel_pebs_record *r)
+{
+	unsigned int words = pebs_words[format];
+
+	if (size < words * sizeof(u64))
+		return 0;
+	r->groups = INTEL_PEBS_GPRS;
+	r->gprs = w;
+	r->ip = w[1];
+	r->counters = BIT_ULL(0);
+	if (format >= 1) {
+		r->groups |= INTEL_PEBS_MEMORY;
+		r->counters = w[WORD_STATUS];
+		r->address = w[WORD_ADDRESS];
+		r->source = w[WORD_SOURCE];
+		r->latency = w[WORD_LATENCY];
+	}
+	if (format >= 2) {
+		r->exact_ip = w[WORD_EXACT_IP];
+		r->tsx = w[WORD_TSX];
+	}
+	if (format >= 3)
+		r->tsc = w[WORD_TSC];
+	return words * sizeof(u64);
+}
+
+static const u64 *pebs_parse_memory(const u64 *w, struct intel_pebs_record *r)
+{
+	r->address = w[0];
+	r->source = w[1];
+	r->latency = w[2];
+	r->tsx = w[3];
+	return w + 4;
+}
+
+static unsigned int pebs_adaptive_words(u64 head)
+{
+	return PEBS_BASIC + (head & INTEL_PEBS_MEMORY ? 4 : 0) +
+	       (head & INTEL_PEBS_GPRS ? PEBS_GPRS : 0) + (head & INTEL_PEBS_XMM ? PEBS_XMM : 0) +
+	       (head & INTEL_PEBS_BRANCHES ?
+		PEBS_BRANCH * (FIELD_GET(INTEL_PEBS_BRANCHES_NR, (u32)head) + 1) : 0);
+}
+
+/* The record says its size itself. It can have groups that are newer than this code. */
+static unsigned int pebs_parse_adaptive(const u64 *w, size_t size, struct intel_pebs_record *r)
+{
+	u64 head = w[0];
+	size_t bytes = FIELD_GET(BASIC_SIZE, head);
+
+	if (bytes > size || bytes % sizeof(u64) || bytes < pebs_adaptive_words(head) * sizeof(u64))
+		return 0;
+	r->groups = head & INTEL_PEBS_GROUPS;
+	r->retire = FIELD_GET(BASIC_RETIRE, head);
+	r->exact_ip = w[1];
+	r->counters = w[2];
+	r->tsc = w[3];
+	w += PEBS_BASIC;
+	if (head & INTEL_PEBS_MEMORY)
+		w = pebs_parse_memory(w, r);
+	if (head & INTEL_PEBS_GPRS) {
+		r->gprs = w;
+		r->ip = w[1];
+		w += PEBS_GPRS;
+	}
+	if (head & INTEL_PEBS_XMM) {
+		r->xmm = w;
+		w += PEBS_XMM;
+	}
+	if (head & INTEL_PEBS_BRANCHES) {
+		r->branches = w;
+		r->nr_branches = FIELD_GET(INTEL_PEBS_BRANCHES_NR, (u32)head) + 1;
+	}
+	return bytes;
+}
+
+/**
+ * intel_pebs_parse - read a record
+ * @format: format of the records
+ * @words: the record
+ * @size: bytes from there to the end of the records
+ * @r: set to what the record says; refers to @words
+ *
+ * Context: any, NMI included.
+ * Return: bytes of the record; 0 if there is no complete one
+ */
+unsigned int intel_pebs_parse(unsigned int format, const u64 *words, size_t size,
+			      struct intel_pebs_record *r)
+{
+	memset(r, 0, sizeof(*r));
+	if (format < ARRAY_SIZE(pebs_words))
+		return pebs_parse_fixed(format, words, size, r);
+	if (size < PEBS_BASIC * sizeof(u64))
+		return 0;
+	return pebs_parse_adaptive(words, size, r);
+}
+
+#ifdef CONFIG_X86_64
+# define PEBS_HIGH_REGS	AT(r8), AT(r9), AT(r10), AT(r11), AT(r12), AT(r13), AT(r14), AT(r15)
+#else
+# define PEBS_HIGH_REGS
+#endif
+#define AT(_reg)	offsetof(struct pt_regs, _reg)
+
+/* Places of the registers behind flags and instruction pointer. */
+static const u8 pebs_order_fixed[] = {
+	AT(ax), AT(bx), AT(cx), AT(dx), AT(si), AT(di), AT(bp), AT(sp), PEBS_HIGH_REGS
+};
+
+static const u8 pebs_order_adaptive[] = {
+	AT(ax), AT(cx), AT(dx), AT(bx), AT(sp), AT(bp), AT(si), AT(di), PEBS_HIGH_REGS
+};
+
+/**
+ * intel_pebs_fill_regs - set the registers of a sample
+ * @format: format of the records
+ * @r: record with INTEL_PEBS_GPRS
+ * @regs: its general registers and flags are set, but the segments and the instruction pointer
+ *
+ * Context: any, NMI included.
+ */
+void intel_pebs_fill_regs(unsigned int format, const struct intel_pebs_record *r,
+			  struct pt_regs *regs)
+{
+	const u8 *order = format < INTEL_PEBS_ADAPTIVE ? pebs_order_fixed : pebs_order_adaptive;
+	unsigned int i;
+
+	BUILD_BUG_ON(ARRAY_SIZE(pebs_order_fixed) != ARRAY_SIZE(pebs_order_adaptive));
+	regs->flags = r->gprs[0] & ~(PERF_EFLAGS_EXACT | PERF_EFLAGS_VM | X86_EFLAGS_VM);
+	for (i = 0; i < ARRAY_SIZE(pebs_order_fixed); i++)
+		*(unsigned long *)((void *)regs + order[i]) = r->gprs[2 + i];
+}

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Branch records: opcodes, filters, and the layouts of the registers. */
+#include <kunit/test.h>
+#include <linux/string.h>
+
+#include "../branch.h"
+#include "../intel/models.h"
+
+#define TYPE(_kind)	PERF_SAMPLE_BRANCH_##_kind
+
+/* An instruction and its kind. */
+struct branch_code {
+	u8	code[8];
+	u8	len;
+	u32	kind;
+};
+
+static const struct branch_code branch_codes[] = {
+	{ { 0x70, 0x10 }, 2, X86_BRANCH_COND },
+	{ { 0x7f, 0x10 }, 2, X86_BRANCH_COND },
+	{ { 0x0f, 0x80 }, 6, X86_BRANCH_COND },
+	{ { 0x0f, 0x8f }, 6, X86_BRANCH_COND },
+	{ { 0xe0, 0x10 }, 2, X86_BRANCH_COND },
+	{ { 0xe3, 0x10 }, 2, X86_BRANCH_COND },
+	{ { 0x2e, 0x75, 0x10 }, 3, X86_BRANCH_COND },
+	{ { 0xe9 }, 5, X86_BRANCH_JUMP },
+	{ { 0xeb }, 2, X86_BRANCH_JUMP },
+	{ { 0xf2, 0xe9 }, 6, X86_BRANCH_JUMP },
+	{ { 0xe8 }, 5, X86_BRANCH_CALL },
+	{ { 0x9a }, 7, X86_BRANCH_FAR_CALL },
+	{ { 0xea }, 7, X86_BRANCH_FAR_JUMP },
+	{ { 0xc3 }, 1, X86_BRANCH_RETURN },
+	{ { 0xc2, 8, 0 }, 3, X86_BRANCH_RETURN },
+	{ { 0xf3, 0xc3 }, 2, X86_BRANCH_RETURN },
+	{ { 0xca, 8, 0 }, 3, X86_BRANCH_FAR_RETURN },
+	{ { 0x48, 0xcb }, 2, X86_BRANCH_FAR_RETURN },
+	{ { 0xcc }, 1, X86_BRANCH_INT },
+	{ { 0xcd, 0x80 }, 2, X86_BRANCH_INT },
+	{ { 0xce }, 1, X86_BRANCH_INT },
+	{ { 0x48, 0xcf }, 2, X86_BRANCH_IRET },
+	{ { 0x0f, 0x05 }, 2, X86_BRANCH_SYSCALL },
+	{ { 0x0f, 0x34 }, 2, X86_BRANCH_SYSCALL },
+	{ { 0x48, 0x0f, 0x07 }, 3, X86_BRANCH_SYSRET },
+	{ { 0x0f, 0x35 }, 2, X86_BRANCH_SYSRET },
+	{ { 0xff, 0xd0 }, 2, X86_BRANCH_IND_CALL },		/* call *%rax */
+	{ { 0x41, 0xff, 0xd3 }, 3, X86_BRANCH_IND_CALL },	/* call *%r11 */
+	{ { 0xff, 0x15 }, 6, X86_BRANCH_IND_CALL },		/* call *x(%rip) */
+	{ { 0xff, 0x18 }, 2, X86_BRANCH_FAR_CALL },
+	{ { 0x3e, 0xff, 0xe0 }, 3, X86_BRANCH_IND_JUMP },	/* notrack jmp *%rax */
+	{ { 0xff, 0x2d }, 6, X86_BRANCH_FAR_JUMP },
+	{ { 0xff, 0xc0 }, 2, X86_BRANCH_UNKNOWN },		/* inc %eax */
+	{ { 0x90 }, 1, X86_BRANCH_UNKNOWN },
+	{ { 0x0f, 0x1f }, 4, X86_BRANCH_UNKNOWN },
+	/* Cut off. */
+	{ { 0xff }, 1, X86_BRANCH_UNKNOWN },
+	{ { 0x0f }, 1, X86_BRANCH_UNKNOWN },
+	{ { 0x66, 0x66 }, 2, X86_BRANCH_UNKNOWN },
+	{ { 0 }, 0, X86_BRANCH_UNKNOWN },
+};
+
+static void kinds_by_opcode(struct kunit *test)
+{
+	static const u8 call_next[] = { 0xe8, 0, 0, 0, 0 };
+	static const u8 rex_call[] = { 0x48, 0xe8, 0, 0, 0, 0 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(branch_codes); i++) {
+		const struct branch_code *c = &branch_codes[i];
+
+		KUNIT_EXPECT_EQ_MSG(test, x86_branch_kind_of_code(c->code, c->len, true, 0x100),
+				    c->kind, "row %u, %*ph", i, c->len, c->code);
+	}
+	KUNIT_EXPECT_EQ(test, x86_branch_kind_of_code(call_next, 5, true, 5),
+			X86_BRANCH_ZERO_CALL);
+	KUNIT_EXPECT_EQ(test, x86_branch_kind_of_code(call_next, 5, true, 6), X86_BRANCH_CALL);
+	KUNIT_EXPECT_EQ(test, x86_branch_kind_of_code(rex_call, 6, true, 6),
+			X86_BRANCH_ZERO_CALL);
+	/* 48H is an instruction, DEC, in 32-bit code. */
+	KUNIT_EXPECT_EQ(test, x86_branch_kind_of_code(rex_call, 6, false, 6),
+			X86_BRANCH_UNKNOWN);
+}
+
+static void filters_of_events(struct kunit *test)
+{
+	u32 all = X86_BRANCH_KINDS;
+
+	KUNIT_EXPECT_EQ(test, x86_branch_filter(TYPE(ANY) | TYPE(USER)), all | X86_BRANCH_USER);
+	/* Qualifiers alone; the hypervisor's level. */
+	KUNIT_EXPECT_EQ(test, x86_branch_filter(TYPE(IN_TX) | TYPE(KERNEL) | TYPE(HV)),
+			all | X86_BRANCH_IN_TX | X86_BRANCH_KERNEL);
+	KUNIT_EXPECT_EQ(test, x86_branch_filter(TYPE(COND) | TYPE(CALL)),
+			X86_BRANCH_COND | X86_BRANCH_CALL | X86_BRANCH_ZERO_CALL);
+	KUNIT_EXPECT_EQ(test, x86_branch_filter(TYPE(IND_CALL) | TYPE(TYPE_SAVE)),
+			X86_BRANCH_IND_CALL | X86_BRANCH_SAVE_TYPE | X86_BRANCH_DECODE);
+	KUNIT_EXPECT_EQ(test, x86_branch_filter(TYPE(ANY_RETURN)),
+			X86_BRANCH_RETURN | X86_BRANCH_FAR_RETURN | X86_BRANCH_SYSRET |
+			X86_BRANCH_IRET);
+	KUNIT_EXPECT_FALSE(test, x86_branch_filter(TYPE(ANY_CALL)) &
+			   (X86_BRANCH_RETURN | X86_BRANCH_IRET | X86_BRANCH_JUMP));
+}
+
+#ifdef CONFIG_CPU_SUP_INTEL
+/* The hardware filter of an event, and whether it logs what the event wants and no more. */
+struct branch_select {
+	const struct x86_branches	*b;
+	u64				type;
+	u64				select;
+	bool				exact;
+};
+
+static const struct branch_select branch_selects[] = {
+	{ &intel_lbr_nehalem, TYPE(ANY) | TYPE(USER), 0x001, true },
+	{ &intel_lbr_nehalem, TYPE(ANY) | TYPE(KERNEL), 0x002, true },
+	{ &intel_lbr_nehalem, TYPE(ANY) | TYPE(USER) | TYPE(KERNEL), 0x000, true },
+	{ &intel_lbr_nehalem, TYPE(IN_TX) | TYPE(USER), 0x001, true },
+	{ &intel_lbr_nehalem, TYPE(ANY_CALL) | TYPE(USER), 0x025, false },
+	{ &intel_lbr_nehalem, TYPE(ANY_RETURN) | TYPE(USER), 0x01d, false },
+	{ &intel_lbr_nehalem, TYPE(IND_CALL) | TYPE(USER), 0x1ad, false },
+	{ &intel_lbr_nehalem, TYPE(COND) | TYPE(USER), 0x1f9, true },
+	{ &intel_lbr_nehalem, TYPE(IND_JUMP) | TYPE(USER), 0x1bd, true },
+	{ &intel_lbr_silvermont, TYPE(COND) | TYPE(USER), 0x1f9, true },
+	{ &intel_lbr_sandybridge, TYPE(ANY_CALL) | TYPE(USER), 0x0e5, false },
+	{ &intel_lbr_sandybridge, TYPE(ANY_RETURN) | TYPE(USER), 0x0dd, false },
+	{ &intel_lbr_sandybridge, TYPE(IND_CALL) | TYPE(USER), 0x1ed, true },
+	{ &intel_lbr_sandybridge, TYPE(CALL) | TYPE(USER), 0x1f5, true },
+	{ &intel_lbr_skylake, TYPE(COND) | TYPE(IND_JUMP) | TYPE(USER), 0x1b9, true },
+	{ &intel_lbr_core2, TYPE(ANY) | TYPE(USER), 0, true },
+	{ &intel_lbr_core2, TYPE(COND) | TYPE(USER), 0, false },
+};
+
+static void hardware_filters(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(branch_selects); i++) {
+		const struct branch_select *s = &branch_selects[i];
+		u64 select = s->b->select ? x86_branch_select(s->b, s->type) : 0;
+
+		KUNIT_EXPECT_EQ_MSG(test, select, s->select, "row %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, x86_branch_select_is_exact(s->b, select,
+								     x86_branch_filter(s->type)),
+				    s->exact, "row %u", i);
+	}
+	KUNIT_EXPECT_EQ(test, x86_branch_unsupported(&intel_lbr_nehalem,
+						     TYPE(CALL) | TYPE(COND) | TYPE(USER)),
+			TYPE(CALL));
+	KUNIT_EXPECT_EQ(test, x86_branch_unsupported(&intel_lbr_haswell,
+						     TYPE(CALL) | TYPE(COND) | TYPE(TYPE_SAVE)),
+			0);
+	/* Bits that suppress become bits that enable. */
+	KUNIT_EXPECT_EQ(test, x86_branch_arch_control(0x000), 0x7f0007);
+	KUNIT_EXPECT_EQ(test, x86_branch_arch_control(0x001), 0x7f0005);
+	KUNIT_EXPECT_EQ(test, x86_branch_arch_control(0x1f9), 0x010005);
+	KUNIT_EXPECT_EQ(test, x86_branch_arch_control(0x1f5), 0x080005);
+	KUNIT_EXPECT_EQ(test, x86_branch_arch_control(0x1ed), 0x100005);
+	KUNIT_EXPECT_EQ(test, x86_branch_arch_control(0x1dd), 0x200005);
+	KUNIT_EXPECT_EQ(test, x86_branch_arch_control(0x1bd), 0x040005);
+	KUNIT_EXPECT_EQ(test, x86_branch_arch_control(0x17d), 0x020005);
+	KUNIT_EXPECT_EQ(test, x86_branch_arch_control(0x0fe), 0x400003);
+	KUNIT_EXPECT_EQ(test, x86_branch_arch_control(0x3c5), 0x38000d);
+	/* The driver finds all kinds by their instructions. */
+	KUNIT_EXPECT_EQ(test, x86_branch_unsupported(&intel_lbr_core2, TYPE(CALL)), 0);
+}
+
+static void arch_registers(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, intel_lbr_arch_depth(0x4000000b), 32);
+	KUNIT_EXPECT_EQ(test, intel_lbr_arch_depth(0x03), 16);
+	KUNIT_EXPECT_EQ(test, intel_lbr_arch_depth(0x81), 8);
+	KUNIT_EXPECT_EQ(test, intel_lbr_arch_depth(0), 0);
+	KUNIT_EXPECT_EQ(test, intel_lbr_arch_layout(0, false), 0);
+	KUNIT_EXPECT_EQ(test, intel_lbr_arch_layout(7, true),
+			X86_BRANCH_INFO_MISS | X86_BRANCH_INFO_CYCLES | X86_BRANCH_INFO_VALID |
+			X86_BRANCH_INFO_TYPE | X86_BRANCH_INFO_TX);
+	KUNIT_EXPECT_EQ(test, intel_lbr_arch_layout(0xf0000, false), X86_BRANCH_INFO_COUNTS);
+}
+
+/* The type of a record, in bits 59:56 of INFO, and the kind; the instruction is not looked at. */
+static void kinds_by_info(struct kunit *test)
+{
+	static const u32 kinds[] = {
+		X86_BRANCH_COND, X86_BRANCH_IND_JUMP, X86_BRANCH_JUMP, X86_BRANCH_IND_CALL,
+		X86_BRANCH_CALL, X86_BRANCH_RETURN,
+	};
+	u32 options = X86_BRANCH_USER | X86_BRANCH_DECODE;
+	struct perf_branch_entry out;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct x86_branch_log log = {
+			.nr	= 1,
+			.entry	= { { 0x1000, 0x2000, (u64)i << 56 | 0xe4ULL << 32 } },
+		};
+		u64 counts = 0;
+
+		KUNIT_EXPECT_EQ(test, x86_branch_fill(&log, X86_BRANCH_INFO_TYPE,
+						      kinds[i] | options, &out, &counts), 1);
+		KUNIT_EXPECT_EQ(test, counts, 0xe4);
+		KUNIT_EXPECT_EQ(test, x86_branch_fill(&log, X86_BRANCH_INFO_TYPE,
+						      (X86_BRANCH_KINDS & ~kinds[i]) | options,
+						      &out, NULL), 0);
+	}
+}
+#endif
+
+/* Registers in a format, and the entry that they stand for. */
+struct branch_format {
+	unsigned int			format;
+	bool				tsx;
+	struct x86_branch_raw		raw;
+	struct perf_branch_entry	entry;
+};
+
+#define USER_IP		(IS_ENABLED(CONFIG_X86_64) ? 0x0000555555551234ULL : 0x55551234ULL)
+#define KERNEL_IP	0xffffffff81234567ULL
+#define MISS		BIT_ULL(63)
+#define TX		BIT_ULL(62)
+#define TX_ABORT	BIT_ULL(61)
+#define AMD_IP(_ip)	((_ip) & GENMASK_ULL(57, 0))
+#define FLAGS_OF(_ip)	((_ip) & GENMASK_ULL(60, 0))
+
+static const struct branch_format branch_formats[] = {
+	{ 1, false, { KERNEL_IP, USER_IP }, { KERNEL_IP, USER_IP } },
+	{ 2, false, { USER_IP, KERNEL_IP }, { USER_IP, KERNEL_IP } },
+	{ 3, false, { MISS | USER_IP, USER_IP }, { USER_IP, USER_IP, .mispred = 1 } },
+	{ 3, false, { USER_IP, KERNEL_IP }, { USER_IP, KERNEL_IP, .predicted = 1 } },
+	{ 3, false, { KERNEL_IP & ~MISS, USER_IP }, { KERNEL_IP, USER_IP, .predicted = 1 } },
+	{ 4, true, { TX | USER_IP, USER_IP }, { USER_IP, USER_IP, .predicted = 1, .in_tx = 1 } },
+	{ 4, true, { MISS | TX_ABORT | FLAGS_OF(KERNEL_IP), KERNEL_IP },
+	  { KERNEL_IP, KERNEL_IP, .mispred = 1, .abort = 1 } },
+	/* Without transactions their flags are copies of the sign. */
+	{ 4, false, { KERNEL_IP & ~MISS, USER_IP }, { KERNEL_IP, USER_IP, .predicted = 1 } },
+	{ 5, true, { KERNEL_IP, USER_IP, MISS | TX | TX_ABORT | 0x1234 },
+	  { KERNEL_IP, USER_IP, .mispred = 1, .in_tx = 1, .abort = 1, .cycles = 0x1234 } },
+	{ 5, true, { USER_IP, USER_IP, 7 }, { USER_IP, USER_IP, .predicted = 1, .cycles = 7 } },
+	{ 6, false, { MISS | USER_IP, 0x0042000000000000ULL | USER_IP },
+	  { USER_IP, USER_IP, .mispred = 1, .cycles = 0x42 } },
+	{ 6, false, { USER_IP, 0x00077fff81234567ULL },
+	  { USER_IP, 0x7fff81234567ULL, .predicted = 1, .cycles = 7 } },
+	{ 6, false, { USER_IP, 0x0007ULL << 48 | (KERNEL_IP & GENMASK_ULL(47, 0)) },
+	  { USER_IP, KERNEL_IP, .predicted = 1, .cycles = 7 } },
+	{ 7, true, { USER_IP, KERNEL_IP, MISS | TX | TX_ABORT | 9 },
+	  { USER_IP, KERNEL_IP, .mispred = 1, .cycles = 9 } },
+};
+
+static void register_formats(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(branch_formats); i++) {
+		const struct branch_format *f = &branch_formats[i];
+		struct perf_branch_entry e;
+
+		memset(&e, 0xff, sizeof(e));
+		x86_branch_decode(x86_branch_layout(f->format, f->tsx), &f->raw, &e);
+		KUNIT_EXPECT_EQ_MSG(test, memcmp(&e, &f->entry, sizeof(e)), 0,
+				    "row %u: %#llx %#llx", i, e.from, e.to);
+	}
+}
+
+/* LbrExtV2: the flags of TO are those of the entry. */
+static const struct branch_format branch_formats_amd[] = {
+	{ .raw = { USER_IP, MISS | USER_IP },
+	  .entry = { USER_IP, USER_IP, .predicted = 1, .spec = PERF_BR_NON_SPEC_CORRECT_PATH } },
+	{ .raw = { MISS | AMD_IP(KERNEL_IP), MISS | TX | AMD_IP(KERNEL_IP) },
+	  .entry = { KERNEL_IP, KERNEL_IP, .mispred = 1, .spec = PERF_BR_SPEC_CORRECT_PATH } },
+	{ .raw = { USER_IP, TX | AMD_IP(KERNEL_IP) },
+	  .entry = { USER_IP, KERNEL_IP, .predicted = 1, .spec = PERF_BR_SPEC_WRONG_PATH } },
+};
+
+static void register_format_amd(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(branch_formats_amd); i++) {
+		const struct branch_format *f = &branch_formats_amd[i];
+		struct perf_branch_entry e;
+
+		memset(&e, 0xff, sizeof(e));
+		x86_branch_decode(X86_BRANCH_TO_VALID, &f->raw, &e);
+		KUNIT_EXPECT_EQ_MSG(test, memcmp(&e, &f->entry, sizeof(e)), 0,
+				    "row %u: %#llx %#llx", i, e.from, e.to);
+	}
+}
+
+/* The instructions that a branch is fused with are in front of it. */
+static void fused_branches(struct kunit *test)
+{
+	static const u8 cmp[] = { 0x48, 0x39, 0xd8, 0x75, 0x10 };	/* cmp %rbx, jne */
+	static const u8 nop[] = { 0x90, 0x85, 0xc0, 0x0f, 0x84 };	/* nop, test %eax, je */
+	static const u8 jump[] = { 0xeb, 0x10 };
+	static const u8 none[] = { 0x90, 0x90, 0x48 };
+
+	KUNIT_EXPECT_EQ(test, x86_branch_skip_fused(cmp, sizeof(cmp), true), 3);
+	KUNIT_EXPECT_EQ(test, x86_branch_skip_fused(nop, sizeof(nop), true), 3);
+	KUNIT_EXPECT_EQ(test, x86_branch_skip_fused(jump, sizeof(jump), true), 0);
+	KUNIT_EXPECT_EQ(test, x86_branch_skip_fused(none, sizeof(none), true), 0);
+	/* 48H is an instruction, DEC, in 32-bit code. */
+	KUNIT_EXPECT_EQ(test, x86_branch_skip_fused(cmp, sizeof(cmp), false), 3);
+	KUNIT_EXPECT_EQ(test, x86_branch_skip_fused(cmp, 3, true), 0);
+}
+
+#define LAYOUT	(X86_BRANCH_INFO_MISS | X86_BRANCH_INFO_TX | X86_BRANCH_INFO_CYCLES)
+
+static const struct x86_branch_log branch_log = {
+	.nr	= 5,
+	.entry	= {
+		{ USER_IP, USER_IP + 1, 1 },
+		{ KERNEL_IP, USER_IP + 2, 2 },
+		{ USER_IP, KERNEL_IP + 3, MISS | 3 },
+		{ KERNEL_IP, KERNEL_IP + 4, TX | 4 },
+		{ USER_IP, USER_IP + 5, TX | TX_ABORT | 5 },
+	},
+};
+
+/* The entries that pass are those with these numbers of cycles. */
+static void branch_expect(struct kunit *test, u32 filter, const char *cycles)
+{
+	struct perf_branch_entry out[X86_BRANCH_MAX];
+	unsigned int i, n = x86_branch_fill(&branch_log, LAYOUT, filter, out, NULL);
+
+	KUNIT_EXPECT_EQ_MSG(test, n, strlen(cycles), "filter %#x", filter);
+	for (i = 0; i < min_t(unsigned int, n, strlen(cycles)); i++)
+		KUNIT_EXPECT_EQ_MSG(test, (int)out[i].cycles, cycles[i] - '0', "filter %#x, %u",
+				    filter, i);
+}
+
+static void entries_of_a_log(struct kunit *test)
+{
+	u32 all = X86_BRANCH_KINDS, both = X86_BRANCH_USER | X86_BRANCH_KERNEL;
+	struct perf_branch_entry out[X86_BRANCH_MAX];
+
+	branch_expect(test, all | both, "12345");
+	/* No kernel address for an event that excludes the kernel. */
+	branch_expect(test, all | X86_BRANCH_USER, "15");
+	branch_expect(test, all | X86_BRANCH_KERNEL, "34");
+	branch_expect(test, all | both | X86_BRANCH_IN_TX, "45");
+	branch_expect(test, all | both | X86_BRANCH_NO_TX, "123");
+	branch_expect(test, all | both | X86_BRANCH_ABORT, "5");
+	branch_expect(test, all | both | X86_BRANCH_ABORT | X86_BRANCH_NO_TX, "1235");
+
+	x86_branch_fill(&branch_log, LAYOUT, all | both | X86_BRANCH_SAVE_PRIV, out, NULL);
+	KUNIT_EXPECT_EQ(test, (int)out[1].priv, PERF_BR_PRIV_USER);
+	KUNIT_EXPECT_EQ(test, (int)out[2].priv, PERF_BR_PRIV_KERNEL);
+	KUNIT_EXPECT_EQ(test, (int)out[2].mispred, 1);
+	KUNIT_EXPECT_EQ(test, (int)out[2].cycles, 3);
+	x86_branch_fill(&branch_log, LAYOUT, all | both | X86_BRANCH_NO_FLAGS, out, NULL);
+	KUNIT_EXPECT_EQ(test, (int)(out[2].mispred | out[0].predicted), 0);
+	KUNIT_EXPECT_EQ(test, (int)(out[3].in_tx | out[4].abort), 0);
+	KUNIT_EXPECT_EQ(test, (int)out[2].cycles, 3);
+	x86_branch_fill(&branch_log, LAYOUT, all | both | X86_BRANCH_NO_CYCLES, out, NULL);
+	KUNIT_EXPECT_EQ(test, (int)out[2].mispred, 1);
+	KUNIT_EXPECT_EQ(test, (int)out[2].cycles, 0);
+}
+
+/* The kind is found in the kernel's text; what is not text is not read. */
+static void kinds_by_memory(struct kunit *test)
+{
+	static const u8 data[16] = { 0xe9 };
+	unsigned long text = (unsigned long)&strlen, start = text;
+	struct x86_branch_log log = { .nr = 1 };
+	struct perf_branch_entry out;
+	u32 filter = X86_BRANCH_RETURN | X86_BRANCH_KERNEL | X86_BRANCH_DECODE |
+		     X86_BRANCH_SAVE_TYPE;
+
+	while (*(u8 *)text != 0xc3 && *(u8 *)text != 0xe9 && text < start + 64)
+		text++;
+	if (text == start + 64)
+		kunit_skip(test, "no return and no jump to a thunk found");
+	log.entry[0] = (struct x86_branch_raw){ text, KERNEL_IP };
+	filter |= *(u8 *)text == 0xe9 ? X86_BRANCH_JUMP : 0;
+	KUNIT_EXPECT_EQ(test, x86_branch_fill(&log, 0, filter, &out, NULL), 1);
+	KUNIT_EXPECT_EQ(test, (int)out.type, *(u8 *)text == 0xe9 ? PERF_BR_UNCOND : PERF_BR_RET);
+
+	log.entry[0].from = (unsigned long)data;
+	KUNIT_EXPECT_EQ(test, x86_branch_fill(&log, 0, filter | X86_BRANCH_JUMP, &out, NULL), 0);
+	KUNIT_EXPECT_EQ(test, x86_branch_fill(&log, 0, filter | X86_BRANCH_UNKNOWN, &out, NULL), 1);
+	KUNIT_EXPECT_EQ(test, (int)out.type, PERF_BR_UNKNOWN);
+}
+
+static struct kunit_case branch_cases[] = {
+	KUNIT_CASE(kinds_by_opcode),
+	KUNIT_CASE(filters_of_events),
+#ifdef CONFIG_CPU_SUP_INTEL
+	KUNIT_CASE(hardware_filters),
+	KUNIT_CASE(arch_registers),
+	KUNIT_CASE(kinds_by_info),
+#endif
+	KUNIT_CASE(register_formats),
+	KUNIT_CASE(register_format_amd),
+	KUNIT_CASE(fused_branches),
+	KUNIT_CASE(entries_of_a_log),
+	KUNIT_CASE(kinds_by_memory),
+	{ }
+};
+
+static struct kunit_suite branch_suite = {
+	.name		= "x86_pmu_branch",
+	.test_cases	= branch_cases,
+};
+
+kunit_test_suite(branch_suite);

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Loading events on counters of this machine.
+ */
+#include "../intel/models.h"
+#include "helpers.h"
+
+#define SCHED_PERIOD	1000000
+
+/* Loads a schedule with one event, on counter @idx of this CPU. */
+static void sched_load_alone(struct perf_schedule *s, struct perf_event *event, unsigned int idx)
+{
+	s->nr = 1;
+	s->slot[0].event = event;
+	s->slot[0].idx = idx;
+	x86_sched_load(event->pmu, s);
+}
+
+/* An event finds the value that it left in a counter, but not in another counter. */
+static void moved_event_writes_its_counter(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	struct perf_schedule *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	s64 left = SCHED_PERIOD, stays = 0, moves = 0;
+	bool busy = true, same = false;
+	unsigned int from, to;
+	struct x86_pmu_cpu *cpu;
+	unsigned long flags;
+	u64 tag;
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	if (!x86_nr_pmus || x86_pmu_regs.netburst)
+		kunit_skip(test, "no equivalent counters");
+
+	local_irq_save(flags);
+	cpu = this_cpu_ptr(&x86_pmu_cpu);
+	if (cpu->pmu && !cpu->loaded) {
+		busy = false;
+		from = __ffs64(cpu->pmu->counters);
+		to = from + 1;
+		event->pmu = &cpu->pmu->pmu;
+		event->hw.idx = -1;
+		event->hw.last_cpu = -1;
+		event->hw.flags = X86_EVENT_SAMPLING;
+		/* Counts user mode only, so that the value does not change here. */
+		event->hw.config = x86_generic_select(cpu->pmu, PERF_COUNT_HW_INSTRUCTIONS) |
+				   ARCH_PERFMON_EVENTSEL_USR;
+		event->hw.sample_period = left;
+		local64_set(&event->hw.period_left, left);
+
+		sched_load_alone(s, event, from);
+		x86_sched_save(event->pmu, s, 1);
+		tag = cpu->tag[from];
+		sched_load_alone(s, event, from);
+		same = cpu->tag[from] == tag;
+		stays = local64_read(&event->hw.prev_count);
+		x86_sched_save(event->pmu, s, 1);
+		x86_counter_write(cpu, to, -1);
+		cpu->tag[to] = cpu->tag[from];
+		sched_load_alone(s, event, to);
+		x86_event_update(event);
+		moves = local64_read(&event->hw.prev_count);
+		x86_sched_save(event->pmu, s, 1);
+	}
+	local_irq_restore(flags);
+
+	if (busy)
+		kunit_skip(test, "there are events on this CPU");
+	KUNIT_EXPECT_TRUE(test, same);
+	KUNIT_EXPECT_EQ(test, stays, -left);
+	KUNIT_EXPECT_EQ(test, moves, -left);
+}
+
+/* Lets @event count instructions. Returns the bit of the first counter. Interrupts off. */
+static u64 sched_first_counter(const struct x86_pmu_cpu *cpu, struct perf_event *event)
+{
+	event->pmu = &cpu->pmu->pmu;
+	event->hw.idx = -1;
+	event->hw.config = x86_generic_select(cpu->pmu, PERF_COUNT_HW_INSTRUCTIONS) |
+			   ARCH_PERFMON_EVENTSEL_USR;
+	return cpu->pmu->counters & -cpu->pmu->counters;
+}
+
+/* An overflow found before its counter is in irq_owned is handled, and not left to later events. */
+static void missed_overflow_is_handled_on_load(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	struct perf_schedule *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	u64 bit = 0, loaded = 0, unloaded = 0, owned = 0;
+	struct x86_pmu_cpu *cpu;
+	unsigned long flags;
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	if (!x86_nr_pmus || x86_pmu_regs.netburst)
+		kunit_skip(test, "no equivalent counters");
+
+	local_irq_save(flags);
+	cpu = this_cpu_ptr(&x86_pmu_cpu);
+	if (cpu->pmu && !cpu->loaded) {
+		bit = sched_first_counter(cpu, event);
+		this_cpu_or(x86_pmu_cpu.missed, bit);
+		sched_load_alone(s, event, __ffs64(bit));
+		loaded = cpu->missed;
+		owned = cpu->irq_owned;
+		this_cpu_or(x86_pmu_cpu.missed, bit);
+		x86_sched_save(event->pmu, s, 1);
+		unloaded = cpu->missed;
+		x86_counters_disable(cpu, ~0ULL);
+	}
+	local_irq_restore(flags);
+
+	if (!bit)
+		kunit_skip(test, "there are events on this CPU");
+	KUNIT_EXPECT_EQ(test, owned, bit);
+	KUNIT_EXPECT_EQ(test, loaded & bit, 0ULL);
+	KUNIT_EXPECT_EQ(test, unloaded & bit, 0ULL);
+}
+
+/* An overflow while selects are written again is handled afterwards. */
+static void missed_overflow_is_handled_on_reselect(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	struct perf_schedule *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	u64 bit = 0, missed = 0, owned = 0;
+	struct x86_pmu_cpu *cpu;
+	unsigned long flags;
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	if (!x86_nr_pmus || x86_pmu_regs.netburst)
+		kunit_skip(test, "no equivalent counters");
+
+	local_irq_save(flags);
+	cpu = this_cpu_ptr(&x86_pmu_cpu);
+	if (cpu->pmu && !cpu->loaded) {
+		bit = sched_first_counter(cpu, event);
+		sched_load_alone(s, event, __ffs64(bit));
+		this_cpu_or(x86_pmu_cpu.missed, bit);
+		x86_sched_reselect(cpu);
+		missed = cpu->missed;
+		owned = cpu->irq_owned;
+		x86_sched_save(event->pmu, s, 1);
+		x86_counters_disable(cpu, ~0ULL);
+	}
+	local_irq_restore(flags);
+
+	if (!bit)
+		kunit_skip(test, "there are events on this CPU");
+	KUNIT_EXPECT_EQ(test, missed & bit, 0ULL);
+	KUNIT_EXPECT_EQ(test, owned, bit);
+}
+
+#ifdef CONFIG_CPU_SUP_INTEL
+struct sched_limit_case {
+	s64	left, want, found;
+};
+
+/* Loads a sampling event of Broadwell with each period; false if there are events on this CPU. */
+static bool sched_load_periods(struct perf_event *event, struct perf_schedule *s,
+			       struct x86_pmu *xpmu, struct sched_limit_case *c, unsigned int nr)
+{
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+
+	if (!cpu->pmu || cpu->loaded)
+		return false;
+	*xpmu = *cpu->pmu;
+	xpmu->model = &broadwell_model;
+	event->pmu = &xpmu->pmu;
+	event->hw.idx = -1;
+	event->hw.flags = X86_EVENT_SAMPLING | X86_EVENT_LIMITED;
+	/* INST_RETIRED.ALL, in user mode only, so that the value does not change here. */
+	event->hw.config = 0x01c0 | ARCH_PERFMON_EVENTSEL_USR;
+	for (; nr--; c++) {
+		event->hw.sample_period = c->left;
+		local64_set(&event->hw.period_left, c->left);
+		sched_load_alone(s, event, __ffs64(cpu->pmu->counters));
+		c->found = -local64_read(&event->hw.prev_count);
+		x86_sched_save(event->pmu, s, 1);
+	}
+	x86_counters_disable(cpu, ~0ULL);
+	return true;
+}
+
+/* Errata BDM11 and BDM55: at least 128, and the low six bits clear, whatever the frequency asks. */
+static void counter_starts_from_possible_period(struct kunit *test)
+{
+	struct sched_limit_case c[] = { { 1, 128 }, { 127, 128 }, { 128, 128 }, { 129, 192 },
+					{ 100000, 100032 } };
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	struct perf_schedule *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
+	unsigned long flags;
+	bool ran;
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_ASSERT_NOT_NULL(test, xpmu);
+	if (!x86_nr_pmus || x86_pmu_regs.netburst)
+		kunit_skip(test, "no equivalent counters");
+	local_irq_save(flags);
+	ran = sched_load_periods(event, s, xpmu, c, ARRAY_SIZE(c));
+	local_irq_restore(flags);
+	if (!ran)
+		kunit_skip(test, "there are events on this CPU");
+	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++)
+		KUNIT_EXPECT_EQ(test, c[i].found, c[i].want);
+}
+#endif
+
+static struct kunit_case x86_pmu_sched_cases[] = {
+	KUNIT_CASE(moved_event_writes_its_counter),
+	KUNIT_CASE(missed_overflow_is_handled_on_load),
+	KUNIT_CASE(missed_overflow_is_handled_on_reselect),
+#ifdef CONFIG_CPU_SUP_INTEL
+	KUNIT_CASE(counter_starts_from_possible_period),
+#endif
+	{ }
+};
+
+static struct kunit_suite x86_pmu_sched_suite = {
+	.name		= "x86_pmu_sched",
+	.test_cases	= x86_pmu_sched_cases,
+};
+
+kunit_test_suite(x86_pmu_sched_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the x86 PMU driver: loading of events");
+MODULE_LICENSE("GPL");

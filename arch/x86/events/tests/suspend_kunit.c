@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counters that lose their registers while the machine is suspended. The emulated machine cannot
+ * suspend, therefore the test clears the registers.
+ */
+#include <kunit/test.h>
+
+#include "../pmu.h"
+
+#define SUSPEND_ROUNDS	1000000
+#define SUSPEND_PERIOD	50021
+
+struct suspend_case {
+	struct perf_event	*counting, *sampling;
+	u64			counted;
+	unsigned int		samples, samples_after;
+	int			ret;
+};
+
+static void suspend_sample(struct perf_event *event, struct perf_sample_data *data,
+			   struct pt_regs *regs)
+{
+	struct suspend_case *c = event->overflow_handler_context;
+
+	c->samples++;
+}
+
+/* Two instructions per round. */
+static noinline void suspend_work(void)
+{
+	unsigned long n = SUSPEND_ROUNDS;
+
+	asm volatile("1: dec %0; jnz 1b" : "+r" (n) : : "cc", "memory");
+}
+
+/* The state of the registers after suspend. */
+static void suspend_clear_registers(const struct x86_pmu *xpmu)
+{
+	unsigned long general = xpmu->counters & X86_GENERAL_MASK;
+	unsigned int i;
+
+	if (x86_pmu_regs.global_ctrl)
+		wrmsrl(x86_pmu_regs.global_ctrl, 0);
+	for_each_set_bit(i, &general, INTEL_PMC_MAX_GENERIC) {
+		wrmsrl(x86_pmu_regs.select + i * x86_pmu_regs.step, 0);
+		wrmsrl(x86_pmu_regs.counter_write + i * x86_pmu_regs.step, 0);
+	}
+	if (!(xpmu->counters & X86_FIXED_MASK))
+		return;
+	wrmsrl(MSR_ARCH_PERFMON_FIXED_CTR_CTRL, 0);
+	for (i = 0; i < x86_nr_fixed(xpmu); i++)
+		wrmsrl(MSR_ARCH_PERFMON_FIXED_CTR0 + i, 0);
+}
+
+static void suspend_resume_here(void *info)
+{
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+	struct suspend_case *c = info;
+	u64 before, after;
+
+	c->ret = perf_event_read_local(c->counting, &before, NULL, NULL);
+	suspend_work();
+	x86_pmu_cpu_stop(cpu);
+	suspend_clear_registers(cpu->pmu);
+	suspend_work();
+	x86_pmu_cpu_restore(cpu);
+	c->samples_after = c->samples;
+	suspend_work();
+	c->samples_after = c->samples - c->samples_after;
+	c->ret = c->ret ?: perf_event_read_local(c->counting, &after, NULL, NULL);
+	c->counted = after - before;
+}
+
+/* Counts instructions in the kernel on CPU 0. */
+static struct perf_event *suspend_event(struct suspend_case *c, u64 period)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_HARDWARE,
+		.config		= PERF_COUNT_HW_INSTRUCTIONS,
+		.size		= sizeof(attr),
+		.exclude_user	= 1,
+		.pinned		= 1,
+		.sample_period	= period,
+	};
+
+	return perf_event_create_kernel_counter(&attr, 0, NULL, period ? suspend_sample : NULL, c);
+}
+
+static void suspend_keeps_counts_and_periods(struct kunit *test)
+{
+	struct suspend_case *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	const unsigned int insns = 2 * SUSPEND_ROUNDS;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	if (!x86_nr_pmus)
+		kunit_skip(test, "no PMU");
+	c->counting = suspend_event(c, 0);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, c->counting);
+	c->sampling = suspend_event(c, SUSPEND_PERIOD);
+	if (!IS_ERR(c->sampling)) {
+		KUNIT_EXPECT_EQ(test, smp_call_function_single(0, suspend_resume_here, c, 1), 0);
+		perf_event_release_kernel(c->sampling);
+	}
+	perf_event_release_kernel(c->counting);
+	KUNIT_ASSERT_EQ(test, c->ret, 0);
+	/* Overflow handlers are counted, too; the work between stop and restore is not. */
+	KUNIT_EXPECT_GE(test, c->counted, 2ULL * insns);
+	KUNIT_EXPECT_LT(test, c->counted, 2ULL * insns + insns / 10);
+	KUNIT_EXPECT_GE(test, c->samples_after, insns / SUSPEND_PERIOD);
+	KUNIT_EXPECT_LE(test, c->samples_after, insns / SUSPEND_PERIOD + 4);
+}
+
+static struct kunit_case x86_pmu_suspend_cases[] = {
+	KUNIT_CASE(suspend_keeps_counts_and_periods),
+	{ }
+};
+
+static struct kunit_suite x86_pmu_suspend_suite = {
+	.name		= "x86_pmu_suspend",
+	.test_cases	= x86_pmu_suspend_cases,
+};
+
+kunit_test_suite(x86_pmu_suspend_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the x86 PMU driver: suspend and resume");
+MODULE_LICENSE("GPL");

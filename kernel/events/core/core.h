@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Layer 1, core: refusals, contexts, the state and time of events, PMUs.
+ *
+ * Lock order:
+ *
+ *   signal->exec_update_lock
+ *     task->perf_event_mutex  or  ctx->mutex (a task's before a CPU's; two of a kind by address)
+ *       parent event->child_mutex
+ *         mm->mmap_lock (held by the caller of mmap(2); address filters look for mappings)
+ *           event->mmap_mutex
+ *             rq->lock (held by the scheduler around its hooks)
+ *               ctx->lock: the task's, then the CPU's, then within it any of the CPU's cgroups'
+ *
+ * User memory may be read and written under ctx->mutex and child_mutex, not under mmap_mutex.
+ *
+ * ctx->mutex guards which events a context has, in process context. ctx->lock (interrupts off)
+ * guards everything that the switch path reads: lists, states, clock, schedule. A context is
+ * changed under ctx->lock on the CPU where it is active, or on any CPU while it is inactive;
+ * perf_ctx_call() does both. A CPU's own contexts are changed only on that CPU while it is online.
+ * Overflow (NMI) takes none of these locks; what it reads is published by RCU.
+ */
+#ifndef _KERNEL_EVENTS_CORE_H
+#define _KERNEL_EVENTS_CORE_H
+
+#ifndef PERF_LAYER
+# error "private to kernel/events/"
+#elif PERF_LAYER < 1
+# error "kernel/events/core is a higher layer than this file"
+#endif
+
+#include <linux/perf_event.h>
+#include <linux/sched/clock.h>
+
+/* refuse.c; perf_refuse() itself is in the public header, for drivers */
+int perf_refusal_format(char *buf, size_t size);
+unsigned int perf_refusals(void);
+bool perf_refused_since(unsigned int before);
+void __init perf_refuse_init(void);
+
+/* The clock of every context: ns, monotonic on one CPU. Context: any, NMI included. */
+static __always_inline u64 perf_clock(void)
+{
+	return local_clock();
+}
+
+/**
+ * struct perf_event_pmu_context - the groups of one context that one PMU schedules
+ * @pmu: the PMU
+ * @ctx: the context
+ * @entry: node in ctx->pmu_ctx_list
+ * @counter_entry: node in ctx->counter_list; used if @pmu has counters and there are events
+ * @nr_events: events in this PMU context, in any state
+ * @nr_flexible: enabled flexible groups
+ * @pinned: enabled pinned groups, oldest first
+ * @flexible: enabled flexible groups, in deficit round robin order; see group_queue.c
+ * @round: earliest round of a group in the last schedule
+ * @seq: incremented when the set of groups that can be scheduled changes
+ * @sched_seq: @seq for which @sched was compiled
+ * @sched_cpu_side: perf_cpu_pmu_context::cpu_side_seq for which @sched was compiled; 0 if the CPU
+ *	side had no events
+ * @sched_base: PMU context that had the base schedule when @sched was compiled; for an inactive
+ *	cgroup context: PMU context with the schedule that contains its ACTIVE groups
+ * @slice_start: start of the current time slice, ns on the context's clock; valid while
+ *	@overcommitted
+ * @sched_cpu: CPU for which @sched was compiled; -1 if it is valid on any CPU
+ * @overrides_base: @sched contains other events of the CPU side than the base schedule
+ * @overcommitted: a flexible group is not in @sched and waits for a time slice
+ * @sched: the compiled schedule; NULL if @pmu has no counters
+ * @task_data: object of pmu::task_ctx_cache; NULL until an event has PERF_ATTACH_TASK_DATA
+ *
+ * ctx->lock guards all members.
+ */
+struct perf_event_pmu_context {
+	struct pmu			*pmu;
+	struct perf_event_context	*ctx;
+	struct list_head		entry;
+	struct list_head		counter_entry;
+	unsigned int			nr_events;
+	unsigned int			nr_flexible;
+	struct list_head		pinned;
+	struct list_head		flexible;
+	u64				round;
+	u64				seq;
+	u64				sched_seq;
+	u64				sched_cpu_side;
+	struct perf_event_pmu_context	*sched_base;
+	u64				slice_start;
+	int				sched_cpu;
+	bool				overrides_base;
+	bool				overcommitted;
+	struct perf_schedule		*sched;
+	void				*task_data;
+};
+
+/**
+ * struct perf_event_context - the events of one task, one CPU, or one cgroup on one CPU
+ * @lock: guards lists, states, clock and schedules; see above
+ * @active_cpu: CPU on which the context is active, -1 if none
+ * @last_cpu: CPU on which the context was active last; -1: @nr_bound events have to be checked
+ *	against the CPU at the next switch, whichever CPU that is
+ * @cpu: CPU of a CPU's or a cgroup's context; -1 for a task's
+ * @time: reading of the context's clock while the context is inactive, ns
+ * @offset: while the context is active its clock is perf_clock() + @offset, ns
+ * @stamp: reading of the clock while @frozen, ns
+ * @frozen: the clock shows @stamp, so that all of an operation happens at one time
+ * @counterless_pages: some of the @nr_mapped events may be of PMUs without counters
+ * @counter_list: PMU contexts with events, of PMUs with counters
+ * @switch_list: ACTIVE events that are added and deleted at every context switch
+ * @nr_bound: task events that are bound to one CPU
+ * @nr_mapped: events with a mapped user page
+ * @nr_switch_records: events with perf_event_attr::context_switch
+ * @nr_user: events that user space may read from the counter (user page)
+ * @sw_list: ACTIVE software events by PERF_COUNT_SW_*; read under RCU by software.c
+ * @sb_list: events with side-band records; read under RCU
+ * @freq_list: events that the tick visits: ACTIVE ones with a frequency, and throttled ones
+ * @pmu_ctx_list: all PMU contexts
+ * @dropped: PMU contexts to be freed once @lock is released
+ * @event_list: all events; changed under @mutex and @lock, read under either
+ * @nr_events: length of @event_list
+ * @mutex: guards which events the context has
+ * @refcount: one reference for the task or CPU, and one for each event
+ * @task: the task; NULL for a CPU's or cgroup's; TASK_TOMBSTONE once the task has exited
+ * @cgrp: the cgroup of a cgroup's context, else NULL
+ * @cgrp_next: context of the next outer cgroup that is active on this CPU
+ * @rcu_head: for freeing after a grace period
+ * @throttled: an event may have been throttled since the last tick on @active_cpu
+ * @adddel_waiting: an add/del PMU may have refused a group, to be retried
+ * @shared: a reference has been taken by other users than the task and its embedded events
+ * @awaited: perf_event_free_task() waits until its reference is the last
+ * @first_epc: memory for one PMU context; most contexts need no more
+ * @nr_embedded: inherited events that may still be embedded, with memory yet to be allocated
+ * @embedded_room: events that fit into the memory at @embedded_next
+ * @embedded_next: memory for the next embedded event
+ * @blocks: memory for embedded events that did not fit behind the context itself
+ */
+struct perf_event_context {
+	raw_spinlock_t		lock;
+	int			active_cpu;
+	int			last_cpu;
+	int			cpu;
+	u64			time;
+	u64			offset;
+	u64			stamp;
+	bool			frozen;
+	bool			counterless_pages;
+	struct list_head	counter_list;
+	struct list_head	switch_list;
+	unsigned int		nr_bound;
+	unsigned int		nr_mapped;
+	unsigned int		nr_switch_records;
+	unsigned int		nr_user;
+	struct hlist_head	sw_list[PERF_COUNT_SW_MAX];
+	struct list_head	sb_list;
+	struct list_head	freq_list;
+	struct list_head	pmu_ctx_list;
+	struct list_head	dropped;
+	struct list_head	event_list;
+	unsigned int		nr_events;
+	struct mutex		mutex;		/* which events the context has */
+	refcount_t		refcount;
+	struct task_struct	*task;
+	struct perf_cgroup	*cgrp;
+	struct perf_event_context *cgrp_next;
+	struct rcu_head		rcu_head;
+	bool			throttled;
+	bool			adddel_waiting;
+	bool			shared;
+	bool			awaited;
+	struct perf_event_pmu_context first_epc;
+	unsigned int		nr_embedded;
+	unsigned int		embedded_room;
+	void			*embedded_next;
+	struct perf_embedded_block	*blocks;
+} __aligned(sizeof(u64));	/* the events behind it have 64-bit atomic variables */
+
+/*
+ * An inherited event that needs only its first members (see perf_event_clone()) is embedded in its
+ * context's allocation: all that a task inherits is one piece of memory, or a few.
+ */
+#define PERF_EMBEDDED_SIZE	round_up(offsetof(struct perf_event, mmap_mutex), sizeof(u64))
+
+#define TASK_TOMBSTONE ((struct task_struct *)-1L)
+
+/**
+ * struct perf_cpu_context - the contexts that are active on a CPU
+ * @ctx: the CPU's own context
+ * @cgrp_ctx: innermost active cgroup context; outer ones by perf_event_context::cgrp_next
+ * @task_ctx: the running task's context; NULL if the task has none
+ * @cgrp: cgroup of the running task; NULL before the first cgroup event
+ * @cgrp_changes: number of changes of the chain at @cgrp_ctx
+ * @online: the CPU accepts new events
+ *
+ * Written on its own CPU with interrupts off.
+ */
+struct perf_cpu_context {
+	struct perf_event_context	ctx;
+	struct perf_event_context	*cgrp_ctx;
+	struct perf_event_context	*task_ctx;
+	struct perf_cgroup		*cgrp;
+	u64				cgrp_changes;
+	bool				online;
+};
+
+DECLARE_PER_CPU(struct perf_cpu_context, perf_cpu_context);
+
+/* Cgroup contexts of a chain from @from outwards, without @end, which is in the chain or NULL. */
+#define for_each_cgrp_ctx_until(ctx, from, end)	\
+	for ((ctx) = (from); (ctx) != (end); (ctx) = (ctx)->cgrp_next)
+
+/* Active cgroup contexts of a CPU, innermost first. Interrupts off on that CPU. */
+#define for_each_cgrp_ctx(ctx, cpuctx)	for_each_cgrp_ctx_until(ctx, (cpuctx)->cgrp_ctx, NULL)
+
+/*
+ * A CPU that is being unplugged still switches tasks after its last interrupt. An irq_work queued
+ * there would not run.
+ */
+static inline bool perf_cpu_is_dead(void)
+{
+	return !cpu_online(smp_processor_id());
+}
+
+/* Number of tracepoint events. While it is not 0, hits look into contexts of tasks not running. */
+extern atomic_t perf_nr_tracepoints;
+
+/**
+ * struct perf_cpu_pmu_context - one PMU on one CPU
+ * @epc: the PMU context of the CPU's own context
+ * @cpu_side_seq: incremented when the CPU side's groups for this PMU change; never 0
+ * @nr_cpu_side: enabled groups of the CPU side (CPU and active cgroup contexts) for this PMU
+ * @nr_cpu_side_running: entries of @cpu_side
+ * @cpu_side: leaders of the CPU side's groups that are running
+ * @base_overridden: @cpu_side is not what the base schedule contains
+ * @task_first: in this time slice the task's flexible groups precede the CPU side's
+ * @cpu_supported: result of pmu::filter when a schedule was last compiled on this CPU
+ * @rotation: index, modulo their number, of the CPU side's context that is placed first
+ * @cgrp_change: perf_cpu_context::cgrp_changes at the last reload by a cgroup switch
+ * @nr_sched_cb: requests of perf_sched_cb_inc()
+ * @sched_cb_entry: node in the CPU's list of PMUs with requests
+ * @timer: multiplexing timer
+ * @timer_interval: interval of @timer
+ *
+ * Written on its own CPU with interrupts off.
+ */
+struct perf_cpu_pmu_context {
+	struct perf_event_pmu_context	epc;
+	u64				cpu_side_seq;
+	unsigned int			nr_cpu_side;
+	unsigned int			nr_cpu_side_running;
+	struct perf_event		*cpu_side[PERF_SCHED_SLOTS];
+	bool				base_overridden;
+	bool				task_first;
+	bool				cpu_supported;
+	unsigned int			rotation;
+	u64				cgrp_change;
+	unsigned int			nr_sched_cb;
+	struct hlist_node		sched_cb_entry;
+	struct hrtimer			timer;
+	ktime_t				timer_interval;
+};
+
+/**
+ * perf_ctx_time - read a context's clock
+ * @ctx: the context
+ *
+ * Context: any; exact under ctx->lock or on the context's CPU
+ * Return: time for which the context has been active, ns
+ */
+static __always_inline u64 perf_ctx_time(const struct perf_event_context *ctx)
+{
+	if (READ_ONCE(ctx->active_cpu) < 0)
+		return READ_ONCE(ctx->time);
+	if (READ_ONCE(ctx->frozen))
+		return ctx->stamp;
+	return perf_clock() + READ_ONCE(ctx->offset);
+}
+
+/*
+ * Stops the reading of the clock until perf_ctx_thaw(), @now in terms of perf_clock(). What happens
+ * to events under one lock happens at one time: an event that is enabled and starts has been
+ * enabled and running for the same time. ctx->lock.
+ */
+static inline void perf_ctx_freeze(struct perf_event_context *ctx, u64 now)
+{
+	if (ctx->frozen)
+		return;
+	ctx->stamp = now + ctx->offset;
+	WRITE_ONCE(ctx->frozen, true);
+}
+
+static inline void perf_ctx_thaw(struct perf_event_context *ctx)
+{
+	WRITE_ONCE(ctx->frozen, false);
+}
+
+/* Activates the context on this CPU at perf_clock() @now; frozen until perf_ctx_thaw(). Locked. */
+static inline void perf_ctx_clock_start(struct perf_event_context *ctx, u64 now)
+{
+	ctx->stamp = ctx->time;
+	WRITE_ONCE(ctx->offset, ctx->time - now);
+	WRITE_ONCE(ctx->frozen, true);
+	WRITE_ONCE(ctx->active_cpu, smp_processor_id());
+}
+
+/* Deactivates the context, on its CPU. ctx->lock. */
+static inline void perf_ctx_clock_stop(struct perf_event_context *ctx)
+{
+	ctx->time = perf_ctx_time(ctx);
+	WRITE_ONCE(ctx->active_cpu, -1);
+	WRITE_ONCE(ctx->frozen, false);
+}
+
+/* Events of a PMU with counters run by a compiled schedule; those of others by add and del. */
+static inline bool perf_pmu_has_counters(const struct pmu *pmu)
+{
+	return pmu->sched_load;
+}
+
+/* context.c */
+void perf_ctx_init(struct perf_event_context *ctx, struct task_struct *task, int cpu);
+struct perf_event_context *perf_ctx_alloc(struct task_struct *task, unsigned int nr_embedded);
+struct perf_event *perf_ctx_embed_event(struct perf_event_context *ctx);
+void perf_ctx_get(struct perf_event_context *ctx);
+void perf_ctx_put(struct perf_event_context *ctx);
+struct perf_event_context *perf_ctx_of_task(struct task_struct *task);
+struct perf_event_pmu_context *perf_epc_find(struct perf_event_context *ctx, struct pmu *pmu);
+struct perf_event_pmu_context *perf_epc_alloc(struct perf_event_context *ctx, struct pmu *pmu);
+void perf_epc_free(struct perf_event_context *ctx, struct perf_event_pmu_context *epc);
+void perf_epc_free_dropped(struct perf_event_context *ctx);
+bool perf_epc_lacks_task_data(const struct perf_event_context *ctx,
+			      const struct perf_event_pmu_context *epc,
+			      const struct perf_event *event);
+bool perf_epc_alloc_task_data(struct perf_event_pmu_context *epc);
+void perf_epc_attach(struct perf_event_context *ctx, struct perf_event_pmu_context *epc);
+
+/* state.c */
+void perf_event_set_state(struct perf_event *event, enum perf_event_state state);
+void perf_event_add_time(struct perf_event *event, u64 now);
+void perf_event_times(const struct perf_event *event, u64 now, u64 *enabled, u64 *running);
+
+/**
+ * perf_event_effective_state - state of an event with its leader's taken into account
+ * @event: event in a group, or its leader
+ *
+ * A leader that is disabled, or worse, disables its whole group.
+ *
+ * Context: any; exact under ctx->lock
+ * Return: the leader's state if that is at most OFF, else the event's own
+ */
+static __always_inline enum perf_event_state
+perf_event_effective_state(const struct perf_event *event)
+{
+	const struct perf_event *leader = event->group_leader;
+
+	return leader->state <= PERF_EVENT_STATE_OFF ? leader->state : event->state;
+}
+
+/**
+ * perf_event_add_elapsed - add to times what has passed since an event's times were stored
+ * @event: event; @enabled and @running may point to the times stored in it
+ * @now: moment, in ns of the clock of @event's context
+ * @enabled: time enabled, ns
+ * @running: time running, ns
+ *
+ * Context: any; exact under ctx->lock or on the context's CPU
+ */
+static __always_inline void perf_event_add_elapsed(const struct perf_event *event, u64 now,
+						   u64 *enabled, u64 *running)
+{
+	enum perf_event_state state = perf_event_effective_state(event);
+	s64 elapsed = now - event->tstamp;
+
+	if (elapsed <= 0)
+		return;
+	if (state >= PERF_EVENT_STATE_INACTIVE)
+		*enabled += elapsed;
+	if (state >= PERF_EVENT_STATE_ACTIVE)
+		*running += elapsed;
+}
+
+void perf_group_update_time(struct perf_event *leader);
+
+/* Brings the stored times up to the context's clock; free while the clock is frozen. ctx->lock. */
+static __always_inline void perf_event_update_time(struct perf_event *event)
+{
+	u64 now = perf_ctx_time(event->ctx);
+
+	if (now != event->tstamp)
+		perf_event_add_time(event, now);
+}
+
+/* perf_event_add_time() for a leader: its times depend on its own state only. ctx->lock. */
+static __always_inline void perf_leader_add_time(struct perf_event *leader, u64 now)
+{
+	s64 since = now - leader->tstamp;
+
+	if (since <= 0)
+		return;
+	if (leader->state >= PERF_EVENT_STATE_INACTIVE)
+		leader->total_time_enabled += since;
+	if (leader->state >= PERF_EVENT_STATE_ACTIVE)
+		leader->total_time_running += since;
+	leader->tstamp = now;
+}
+
+static __always_inline void perf_leader_update_time(struct perf_event *leader)
+{
+	perf_leader_add_time(leader, perf_ctx_time(leader->ctx));
+}
+
+/*
+ * From INACTIVE to ACTIVE or back: always legal, without effect on siblings' times, and frequent.
+ * All other state changes are by perf_event_set_state(). ctx->lock.
+ */
+static __always_inline void perf_event_set_active(struct perf_event *event, bool active)
+{
+	u64 now = perf_ctx_time(event->ctx);
+
+	if (event->group_leader == event)
+		perf_leader_add_time(event, now);
+	else if (now != event->tstamp)
+		perf_event_add_time(event, now);
+	WRITE_ONCE(event->state, active ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_INACTIVE);
+}
+
+/* pmu.c */
+extern struct list_head perf_pmus;		/* perf_pmus_lock, or pmus_srcu */
+extern struct mutex perf_pmus_lock;
+extern struct srcu_struct perf_pmus_srcu;
+struct pmu *perf_pmu_init_event(struct perf_event *event);
+bool perf_pmu_supports_cpu(struct pmu *pmu, int cpu);
+bool perf_pmu_is_partial(struct pmu *pmu);
+int  perf_exclusive_get(struct perf_event *event);
+void perf_exclusive_put(struct perf_event *event);
+bool perf_exclusive_installable(struct perf_event *event, struct perf_event_context *ctx);
+void perf_event_restart_begin(struct perf_event *event);
+void perf_event_restart_end(struct perf_event *event, bool start);
+
+/**
+ * perf_event_restart - stop an event and start it again
+ * @event: event that is ACTIVE on this CPU
+ *
+ * A driver looks at what does not change while it counts (address filters, the AUX area, the
+ * period) when it starts an event.
+ *
+ * Context: as perf_event_restart_begin()
+ */
+static inline void perf_event_restart(struct perf_event *event)
+{
+	perf_event_restart_begin(event);
+	perf_event_restart_end(event, true);
+}
+
+void perf_pmu_cpc_init(struct pmu *pmu, struct perf_cpu_pmu_context *cpc, int cpu);
+extern void (*perf_pmu_timer_setup)(struct perf_cpu_pmu_context *cpc, struct pmu *pmu);
+extern void (*perf_pmu_interval_changed)(struct pmu *pmu);
+int __init perf_pmu_init(void);
+
+/* pmu_sysfs.c */
+int  perf_pmu_dev_alloc(struct pmu *pmu);
+void perf_pmu_dev_free(struct pmu *pmu);
+extern bool perf_pmu_bus_running;
+
+/* scope.c: PMUs that several CPUs share, and the CPU that is designated for their events. */
+const struct cpumask *perf_scope_siblings(unsigned int scope, int cpu);
+const struct cpumask *perf_scope_designated(unsigned int scope);
+int  perf_scope_place(struct perf_event *event);
+void perf_scope_cpu_online(int cpu);
+void perf_scope_cpu_offline(int cpu, void (*migrate)(struct pmu *pmu, int from, int to));
+static inline struct perf_cpu_pmu_context *perf_this_cpc(struct pmu *pmu)
+{
+	return this_cpu_ptr(pmu->cpu_pmu_context);
+}
+
+/* context.c: an event's context with its mutex held */
+struct perf_event_context *perf_event_ctx_lock(struct perf_event *event);
+void perf_event_ctx_unlock(struct perf_event_context *ctx);
+
+#endif

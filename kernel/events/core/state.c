@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * State and time of events.
+ *
+ * perf_event_set_state() moves an event from state to state, along the moves of one table. The one
+ * exception is perf_event_set_active(), inline in core.h, which does the two moves between INACTIVE
+ * and ACTIVE for the scheduler. An event that is being created gets its initial state by a plain
+ * store.
+ *
+ * Times follow from the state. An event is enabled while its own state and its leader's state are
+ * at least INACTIVE, and running while both are ACTIVE. Both times are measured by the clock of the
+ * event's context. That clock stands still while the context is on no CPU, so a context switch has
+ * no event's times to update.
+ *
+ * Locks: ctx->lock.
+ */
+#include <linux/irq_work.h>
+
+#include "core.h"
+
+#define MOVES_TO(state)	BIT((state) - PERF_EVENT_STATE_DEAD)
+
+static const u8 state_moves[] = {
+	[PERF_EVENT_STATE_DEAD - PERF_EVENT_STATE_DEAD] = 0,
+	[PERF_EVENT_STATE_EXIT - PERF_EVENT_STATE_DEAD] = MOVES_TO(PERF_EVENT_STATE_DEAD),
+	[PERF_EVENT_STATE_ERROR - PERF_EVENT_STATE_DEAD] =
+		MOVES_TO(PERF_EVENT_STATE_OFF) | MOVES_TO(PERF_EVENT_STATE_INACTIVE) |
+		MOVES_TO(PERF_EVENT_STATE_EXIT) | MOVES_TO(PERF_EVENT_STATE_DEAD),
+	[PERF_EVENT_STATE_OFF - PERF_EVENT_STATE_DEAD] =
+		MOVES_TO(PERF_EVENT_STATE_INACTIVE) | MOVES_TO(PERF_EVENT_STATE_ERROR) |
+		MOVES_TO(PERF_EVENT_STATE_EXIT) | MOVES_TO(PERF_EVENT_STATE_DEAD),
+	[PERF_EVENT_STATE_INACTIVE - PERF_EVENT_STATE_DEAD] =
+		MOVES_TO(PERF_EVENT_STATE_ACTIVE) | MOVES_TO(PERF_EVENT_STATE_OFF) |
+		MOVES_TO(PERF_EVENT_STATE_ERROR) |
+		MOVES_TO(PERF_EVENT_STATE_EXIT) | MOVES_TO(PERF_EVENT_STATE_DEAD),
+	[PERF_EVENT_STATE_ACTIVE - PERF_EVENT_STATE_DEAD] =
+		MOVES_TO(PERF_EVENT_STATE_INACTIVE) | MOVES_TO(PERF_EVENT_STATE_EXIT),
+};
+
+/**
+ * perf_event_times - times of an event at a given moment
+ * @event: event to read; nothing in it is written
+ * @now: moment, in ns of the clock of @event's context
+ * @enabled: result: time enabled, ns
+ * @running: result: time running, ns
+ *
+ * Context: any; exact under ctx->lock or on the context's CPU
+ */
+void perf_event_times(const struct perf_event *event, u64 now, u64 *enabled, u64 *running)
+{
+	*enabled = event->total_time_enabled;
+	*running = event->total_time_running;
+	perf_event_add_elapsed(event, now, enabled, running);
+}
+
+/**
+ * perf_event_add_time - bring the stored times of an event up to a given moment
+ * @event: event to update
+ * @now: moment, in ns of the clock of @event's context
+ *
+ * The slow part of perf_event_update_time().
+ *
+ * An NMI between the stores that reads the times of @event adds the interval since its last update
+ * again. Nothing prevents that. Storing the moment first would make times step back instead. What
+ * is stored afterwards does not depend on such a reading.
+ *
+ * Context: ctx->lock
+ */
+noinline void perf_event_add_time(struct perf_event *event, u64 now)
+{
+	perf_event_add_elapsed(event, now, &event->total_time_enabled, &event->total_time_running);
+	event->tstamp = now;
+}
+
+/**
+ * perf_group_update_time - bring the stored times of a group's events up to now
+ * @leader: leader of the group
+ *
+ * To be called before the leader's state changes, on which the times of its siblings depend.
+ *
+ * Context: ctx->lock
+ */
+void perf_group_update_time(struct perf_event *leader)
+{
+	struct perf_event *sibling;
+
+	perf_event_update_time(leader);
+	for_each_sibling_event(sibling, leader)
+		perf_event_update_time(sibling);
+}
+
+/**
+ * perf_event_set_state - move an event to another state
+ * @event: attached to a context
+ * @state: new state; the old one is allowed and does nothing
+ *
+ * The times of siblings depend on whether their leader is enabled. If @event is a leader and the
+ * move enables or disables it, the times of its siblings are updated as well.
+ *
+ * Context: ctx->lock
+ */
+void perf_event_set_state(struct perf_event *event, enum perf_event_state state)
+{
+	enum perf_event_state old = event->state;
+	bool was_enabled = old >= PERF_EVENT_STATE_INACTIVE;
+	bool enabled = state >= PERF_EVENT_STATE_INACTIVE;
+
+	lockdep_assert_held(&event->ctx->lock);
+	if (old == state)
+		return;
+	WARN_ONCE(!(state_moves[old - PERF_EVENT_STATE_DEAD] & MOVES_TO(state)),
+		  "perf: event moved from state %d to %d\n", old, state);
+
+	if (event->group_leader == event && was_enabled != enabled)
+		perf_group_update_time(event);
+	else
+		perf_event_update_time(event);
+	WRITE_ONCE(event->state, state);
+}
+
+/* Takes no lock and leaves the state alone: the irq_work disables the event (event/pending.c). */
+void perf_event_disable_inatomic(struct perf_event *event)
+{
+	event->pending_disable = 1;
+	irq_work_queue(&event->pending_disable_irq);
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Enabling, disabling, resetting, changing the period.
+ *
+ * Functions with the suffix "_locked" act on one event under ctx->lock, the others are called in
+ * process context. A request on a file also applies to the event's children and, with a flag, to
+ * its group.
+ *
+ * Locks: perf_event_call() takes those of one event; child_mutex for the children.
+ */
+#include "ops.h"
+
+/* An event that is being moved to another CPU is started there according to its state. */
+static bool control_is_moving(const struct perf_event *event)
+{
+	return event->attach_state & PERF_ATTACH_MOVING;
+}
+
+/* The driver of a counter PMU updates the user pages of its events. */
+static void control_update_page(struct perf_event *event)
+{
+	if (!perf_pmu_has_counters(event->pmu))
+		perf_event_update_userpage(event);
+}
+
+/* The times of siblings depend on their leader's state: update their user pages, too. */
+static void control_update_pages(struct perf_event *event)
+{
+	struct perf_event *sibling;
+
+	control_update_page(event);
+	if (event != event->group_leader)
+		return;
+	for_each_sibling_event(sibling, event)
+		control_update_page(sibling);
+}
+
+/**
+ * perf_event_enable_locked - enable an event
+ * @event: event in state OFF or ERROR; nothing happens in any other state
+ *
+ * Context: ctx->lock is held, where the context may be changed
+ */
+void perf_event_enable_locked(struct perf_event *event)
+{
+	struct perf_event *leader = event->group_leader;
+
+	if (event->state >= PERF_EVENT_STATE_INACTIVE || event->state <= PERF_EVENT_STATE_EXIT)
+		return;
+	/* An event that can only be a sibling cannot be enabled as a leader. */
+	if (event == leader && (event->event_caps & PERF_EV_CAP_SIBLING))
+		return;
+	perf_event_set_state(event, PERF_EVENT_STATE_INACTIVE);
+	if (control_is_moving(event))
+		return;
+	if (event == leader) {
+		perf_group_queue(leader);
+		perf_sched_group_added(leader);
+	} else if (!perf_group_start_sibling(event) && leader->state >= PERF_EVENT_STATE_INACTIVE) {
+		perf_sched_group_changed(leader);
+	}
+	control_update_pages(event);
+}
+
+/* Unqueued first, so that stopping need not move the group in the queue. */
+static void control_stop_group(struct perf_event *leader)
+{
+	perf_group_unqueue(leader);
+	if (leader->state == PERF_EVENT_STATE_ACTIVE)
+		perf_group_stop(leader);
+}
+
+/**
+ * perf_event_disable_locked - disable an event
+ * @event: event in any state; if it is a leader its group is stopped. The state ERROR stays: a
+ *	pinned event that failed is reported until it is enabled
+ *
+ * Context: ctx->lock is held, where the context may be changed
+ */
+void perf_event_disable_locked(struct perf_event *event)
+{
+	struct perf_event *leader = event->group_leader;
+	bool runs_on;
+
+	if (event->state < PERF_EVENT_STATE_INACTIVE)
+		return;
+	if (control_is_moving(event)) {
+		perf_event_set_state(event, PERF_EVENT_STATE_OFF);
+		return;
+	}
+	if (event == leader) {
+		control_stop_group(leader);
+		perf_event_set_state(event, PERF_EVENT_STATE_OFF);
+		perf_sched_group_removed(leader);
+	} else {
+		runs_on = perf_group_stop_sibling(event);
+		perf_event_set_state(event, PERF_EVENT_STATE_OFF);
+		if (!runs_on)
+			perf_sched_group_changed(leader);
+	}
+	control_update_pages(event);
+}
+
+static int control_enable_here(struct perf_event *event, void *unused)
+{
+	perf_event_enable_locked(event);
+	return 0;
+}
+
+static int control_disable_here(struct perf_event *event, void *arg)
+{
+	bool *in_hit = arg;
+
+	perf_event_disable_locked(event);
+	*in_hit = perf_call_interrupts_hit();
+	return 0;
+}
+
+/* No handler of the event runs, and none writes a sample, when a request to stop it returns. */
+static void control_wait_for_hit(bool in_hit)
+{
+	if (unlikely(in_hit))
+		synchronize_rcu_expedited();
+}
+
+void perf_event_enable(struct perf_event *event)
+{
+	perf_event_call(event, control_enable_here, NULL);
+}
+EXPORT_SYMBOL_GPL(perf_event_enable);
+
+void perf_event_disable(struct perf_event *event)
+{
+	bool in_hit = false;
+
+	perf_event_call(event, control_disable_here, &in_hit);
+	control_wait_for_hit(in_hit);
+}
+EXPORT_SYMBOL_GPL(perf_event_disable);
+
+/* Clears pending_disable under ctx->lock, so that a later enable is not undone by this request. */
+static int control_disable_pending_here(struct perf_event *event, void *unused)
+{
+	if (event->state >= PERF_EVENT_STATE_INACTIVE)
+		perf_event_disable_locked(event);
+	WRITE_ONCE(event->pending_disable, 0);
+	return 0;
+}
+
+void perf_event_disable_local(struct perf_event *event)
+{
+	int cpu;
+
+	WRITE_ONCE(event->pending_disable, 1);
+	cpu = perf_event_call_inatomic(event, control_disable_pending_here, NULL);
+	if (cpu >= 0)
+		irq_work_queue_on(&event->pending_disable_irq, cpu);
+}
+
+static int control_reset_here(struct perf_event *event, void *unused)
+{
+	struct perf_event_context *ctx = event->ctx;
+
+	if (event->state == PERF_EVENT_STATE_ACTIVE &&
+	    (ctx->active_cpu == smp_processor_id() || (event->event_caps & PERF_EV_CAP_RESIDENT)))
+		event->pmu->read(event);
+	local64_set(&event->count, 0);
+	perf_event_update_userpage(event);
+	return 0;
+}
+
+/**
+ * perf_event_reset - set the count of an event to 0
+ * @event: event; its times and the counts of exited children stay
+ *
+ * Context: may sleep
+ */
+void perf_event_reset(struct perf_event *event)
+{
+	/* -ESRCH: the event has been removed from its context. */
+	if (perf_event_call_own(event, control_reset_here, NULL) == -ESRCH)
+		local64_set(&event->count, 0);
+}
+
+/**
+ * struct control_pause - a request to pause an event
+ * @count: result: count of the event
+ * @in_hit: result: a hit was interrupted
+ */
+struct control_pause {
+	u64	count;
+	bool	in_hit;
+};
+
+static int control_pause_here(struct perf_event *event, void *arg)
+{
+	struct control_pause *pause = arg;
+
+	perf_event_disable_locked(event);
+	pause->count = local64_read(&event->count);
+	pause->in_hit = perf_call_interrupts_hit();
+	return 0;
+}
+
+u64 perf_event_pause(struct perf_event *event, bool reset)
+{
+	struct control_pause pause = {};
+
+	WARN_ON_ONCE(event->attr.inherit);
+	/* -ESRCH: the task has exited. */
+	if (perf_event_call(event, control_pause_here, &pause) == -ESRCH)
+		pause.count = local64_read(&event->count);
+	control_wait_for_hit(pause.in_hit);
+	if (reset)
+		local64_set(&event->count, 0);
+	return pause.count;
+}
+EXPORT_SYMBOL_GPL(perf_event_pause);
+
+/**
+ * perf_event_visit_children - call a function for an event and for each of its children
+ * @event: top event
+ * @fn: function to call
+ *
+ * Context: may sleep
+ */
+void perf_event_visit_children(struct perf_event *event, void (*fn)(struct perf_event *))
+{
+	struct perf_event *child;
+
+	guard(mutex)(&event->child_mutex);
+	fn(event);
+	list_for_each_entry(child, &event->child_list, child_list)
+		fn(child);
+}
+
+int perf_event_refresh(struct perf_event *event, int refresh)
+{
+	if (event->attr.inherit)
+		return perf_refuse(-EINVAL, "refresh: not for an inherited event");
+	if (!is_sampling_event(event))
+		return perf_refuse(-EINVAL, "refresh: not for a counting event");
+
+	atomic_add(refresh, &event->event_limit);
+	perf_event_enable(event);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(perf_event_refresh);
+
+static int control_period_here(struct perf_event *event, void *arg)
+{
+	return perf_event_set_period_value(event, *(u64 *)arg);
+}
+
+static int control_check_period(struct perf_event *event, u64 value)
+{
+	if (!is_sampling_event(event))
+		return perf_refuse(-EINVAL, "period: not for a counting event");
+	if (!value)
+		return perf_refuse(-EINVAL, "period: must not be 0");
+	if (event->attr.freq && value > sysctl_perf_event_sample_rate)
+		return perf_refuse(-EINVAL,
+				   "period: frequency %llu is over perf_event_max_sample_rate %llu",
+				   value, sysctl_perf_event_sample_rate);
+	if (!event->attr.freq && (value & BIT_ULL(63)))
+		return perf_refuse(-EINVAL, "period: bit 63 must be clear");
+	if (event->pmu->check_period(event, value))
+		return perf_refuse(-EINVAL, "period: %llu is too short for the PMU", value);
+	return 0;
+}
+
+int perf_event_period(struct perf_event *event, u64 value)
+{
+	int ret = control_check_period(event, value);
+
+	if (!ret)
+		perf_event_call_own(event, control_period_here, &value);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(perf_event_period);
+
+/* prctl(2): all the events that the caller has opened, wherever they count. */
+static noinline void control_visit_owned(void (*fn)(struct perf_event *))
+{
+	struct perf_event *event;
+
+	guard(mutex)(&current->perf_event_mutex);
+	list_for_each_entry(event, &current->perf_event_list, owner_entry)
+		perf_event_visit_children(event, fn);
+}
+
+int perf_event_task_enable(void)
+{
+	control_visit_owned(perf_event_enable);
+	return 0;
+}
+
+int perf_event_task_disable(void)
+{
+	control_visit_owned(perf_event_disable);
+	return 0;
+}
+
+void __init perf_control_init(void)
+{
+	perf_event_pending_disable_fn = perf_event_disable_local;
+}

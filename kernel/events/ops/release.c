@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Release of an event by its last user.
+ *
+ * Locks: ctx->mutex, then child_mutex.
+ */
+#include <linux/sched.h>
+
+#include "ops.h"
+
+/* The owner may be exiting and clearing its list at the same time. */
+static void release_remove_from_owner(struct perf_event *event)
+{
+	struct task_struct *owner;
+
+	scoped_guard(rcu) {
+		/* Pairs with the store in exit_clear_owners(): [owner]. */
+		owner = smp_load_acquire(&event->owner);
+		if (owner)
+			get_task_struct(owner);
+	}
+	if (!owner)
+		return;
+
+	/* No recursion: prctl() and exit() do not close events with the mutex held. */
+	scoped_guard(mutex, &owner->perf_event_mutex) {
+		if (event->owner)
+			list_del_init(&event->owner_entry);
+		event->owner = NULL;
+	}
+	put_task_struct(owner);
+}
+
+/*
+ * Children are found under the parent's child_mutex and removed under their ctx->mutex, which is
+ * the outer lock: find a child, drop child_mutex, take both, and check again.
+ */
+static struct perf_event *release_take_first_child(struct perf_event *parent, bool *done)
+{
+	struct perf_event_context *ctx;
+	struct perf_event *child;
+
+	*done = false;
+	scoped_guard(mutex, &parent->child_mutex) {
+		child = list_first_entry_or_null(&parent->child_list, struct perf_event,
+						 child_list);
+		if (!child) {
+			*done = true;
+			return NULL;
+		}
+		ctx = child->ctx;
+		perf_ctx_get(ctx);
+	}
+
+	mutex_lock(&ctx->mutex);
+	scoped_guard(mutex, &parent->child_mutex) {
+		if (list_first_entry_or_null(&parent->child_list, struct perf_event,
+					     child_list) == child && child->ctx == ctx) {
+			perf_remove(child, PERF_REMOVE_DEAD);
+			list_del_init(&child->child_list);
+		} else {
+			child = NULL;
+		}
+	}
+	mutex_unlock(&ctx->mutex);
+	perf_ctx_put(ctx);
+	return child;
+}
+
+static void release_children(struct perf_event *parent)
+{
+	struct perf_event *child;
+	bool done;
+
+	for (;;) {
+		child = release_take_first_child(parent, &done);
+		if (done)
+			return;
+		if (child)
+			perf_event_put(child);
+	}
+}
+
+int perf_event_release_kernel(struct perf_event *event)
+{
+	struct perf_event_context *ctx;
+	bool childless;
+
+	if (!event->ctx) {
+		perf_event_put(event);
+		return 0;
+	}
+	release_remove_from_owner(event);
+
+	ctx = perf_event_ctx_lock(event);
+	/* Under child_mutex: inherit_link_child() adds no child after the state is DEAD. */
+	scoped_guard(mutex, &event->child_mutex) {
+		perf_remove(event, PERF_REMOVE_DEAD);
+		childless = list_empty(&event->child_list);
+	}
+	perf_event_ctx_unlock(ctx);
+
+	if (!childless)
+		release_children(event);
+	perf_event_put(event);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(perf_event_release_kernel);

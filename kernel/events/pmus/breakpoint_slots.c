@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Accounting of debug registers; see breakpoint_slots.h.
+ *
+ * There are three kinds of claim, by hw.target and cpu of the breakpoint:
+ *
+ *	bound to a CPU		counts on that CPU always
+ *	task, any CPU		counts on every CPU, while the task runs there
+ *	task, one CPU ("local")	counts on that CPU, while the task runs there
+ *
+ * Only one task runs on a CPU at a time, so CPU c needs
+ *
+ *	bound[c] + max over tasks t of (any[t] + local[t][c])
+ *
+ * slots of a type. Tasks without a local claim on c contribute the maximum of any[t], which is the
+ * same for all CPUs and is taken from one histogram (tasks). The others are in a histogram of c. A
+ * claim of a task for any CPU depends on the CPU with the most bound claims: a histogram of CPUs.
+ * A task's own claims are in a hash by task and CPU, with at most as many under one key as there
+ * are slots.
+ *
+ * Of a breakpoint only attr.bp_type, cpu, hw.target (as a key: the task is not accessed) and
+ * hw.bp_list are used. Nothing of kernel/events/ is called.
+ *
+ * Locks: inside bp_slots::lock only those of the hash table are taken.
+ */
+#include <linux/jhash.h>
+#include <linux/slab.h>
+
+#include "breakpoint_slots.h"
+
+/* Key of the claims of a task; cpu is -1 for claims on any CPU. */
+struct bp_key {
+	const struct task_struct	*task;
+	int				cpu;
+};
+
+static u32 bp_hash(const struct task_struct *task, int cpu, u32 seed)
+{
+	u64 t = (unsigned long)task;
+
+	return jhash_3words(lower_32_bits(t), upper_32_bits(t), cpu, seed);
+}
+
+static u32 bp_hash_key(const void *data, u32 len, u32 seed)
+{
+	const struct bp_key *key = data;
+
+	return bp_hash(key->task, key->cpu, seed);
+}
+
+static u32 bp_hash_event(const void *data, u32 len, u32 seed)
+{
+	const struct perf_event *bp = data;
+
+	return bp_hash(bp->hw.target, bp->cpu, seed);
+}
+
+static int bp_hash_compare(struct rhashtable_compare_arg *arg, const void *obj)
+{
+	const struct bp_key *key = arg->key;
+	const struct perf_event *bp = obj;
+
+	return key->task != bp->hw.target || key->cpu != bp->cpu;
+}
+
+static const struct rhashtable_params bp_hash_params = {
+	.head_offset		= offsetof(struct perf_event, hw.bp_list),
+	.hashfn			= bp_hash_key,
+	.obj_hashfn		= bp_hash_event,
+	.obj_cmpfn		= bp_hash_compare,
+	.automatic_shrinking	= true,
+};
+
+/* Claims of @type that @task has under @cpu in the hash. */
+static unsigned int bp_held(struct bp_slots *s, const struct task_struct *task, int cpu,
+			    enum bp_type_idx type)
+{
+	struct bp_key key = { .task = task, .cpu = cpu };
+	struct rhlist_head *list, *pos;
+	struct perf_event *bp;
+	unsigned int nr = 0;
+
+	guard(rcu)();
+	list = rhltable_lookup(&s->by_task, &key, bp_hash_params);
+	rhl_for_each_entry_rcu(bp, pos, list, hw.bp_list)
+		nr += bp_slot_type(bp->attr.bp_type) == type;
+	return nr;
+}
+
+static int bp_hash_add(struct bp_slots *s, struct perf_event *bp)
+{
+	struct bp_key key = { .task = bp->hw.target, .cpu = bp->cpu };
+
+	if (!bp->hw.target)
+		return 0;
+	return rhltable_insert_key(&s->by_task, &key, &bp->hw.bp_list, bp_hash_params);
+}
+
+static int bp_hash_del(struct bp_slots *s, struct perf_event *bp)
+{
+	if (!bp->hw.target)
+		return 0;
+	return rhltable_remove(&s->by_task, &bp->hw.bp_list, bp_hash_params);
+}
+
+/* Largest number of slots that a holder needs. */
+static unsigned int bp_histogram_max(const struct bp_histogram *h)
+{
+	unsigned int n = BP_SLOTS_MAX;
+
+	while (n && !h->holders[n])
+		n--;
+	return n;
+}
+
+static void bp_histogram_move(struct bp_histogram *h, unsigned int from, unsigned int to)
+{
+	if (from && !WARN_ON_ONCE(!h->holders[from]))
+		h->holders[from]--;
+	if (to)
+		h->holders[to]++;
+}
+
+/* A claim is added to or removed from a holder that needs @low slots without it. */
+static void bp_histogram_step(struct bp_histogram *h, unsigned int low, bool add)
+{
+	if (add)
+		bp_histogram_move(h, low, low + 1);
+	else
+		bp_histogram_move(h, low + 1, low);
+}
+
+static unsigned int bp_cpu_needs(const struct bp_type_claims *t, int cpu)
+{
+	const struct bp_cpu_claims *c = &t->cpu[cpu];
+
+	return c->bound + max(bp_histogram_max(&t->tasks), bp_histogram_max(&c->local));
+}
+
+/* Is there room for another claim of @task for any CPU where @task has local claims? */
+static bool bp_local_room(struct bp_slots *s, enum bp_type_idx type,
+			  const struct task_struct *task, unsigned int any)
+{
+	struct bp_type_claims *t = &s->type[type];
+	unsigned int cpu;
+
+	if (!t->nr_local)
+		return true;
+
+	for (cpu = 0; cpu < s->nr_cpus; cpu++) {
+		unsigned int need = t->cpu[cpu].bound + any + 1;
+
+		if (!t->cpu[cpu].nr_local)
+			continue;
+		if (need + bp_held(s, task, cpu, type) > t->slots)
+			return false;
+	}
+	return true;
+}
+
+/* Is there room for @bp as one of @type? @bp is not counted for @type. */
+static bool bp_room(struct bp_slots *s, const struct perf_event *bp, enum bp_type_idx type)
+{
+	struct bp_type_claims *t = &s->type[type];
+	const struct task_struct *task = bp->hw.target;
+	unsigned int any;
+
+	if (!task)
+		return bp_cpu_needs(t, bp->cpu) < t->slots;
+
+	any = bp_held(s, task, -1, type);
+	if (bp->cpu >= 0)
+		return t->cpu[bp->cpu].bound + any + bp_held(s, task, bp->cpu, type) < t->slots;
+
+	return bp_histogram_max(&t->cpus) + any < t->slots && bp_local_room(s, type, task, any);
+}
+
+static void bp_count_bound(struct bp_type_claims *t, int cpu, bool add)
+{
+	struct bp_cpu_claims *c = &t->cpu[cpu];
+
+	if (!add && WARN_ON_ONCE(!c->bound))
+		return;
+
+	bp_histogram_step(&t->cpus, add ? c->bound : c->bound - 1, add);
+	c->bound += add ? 1 : -1;
+}
+
+static void bp_count_local(struct bp_slots *s, const struct perf_event *bp,
+			   enum bp_type_idx type, bool add)
+{
+	struct bp_type_claims *t = &s->type[type];
+	struct bp_cpu_claims *c = &t->cpu[bp->cpu];
+	unsigned int any = bp_held(s, bp->hw.target, -1, type);
+	unsigned int local = bp_held(s, bp->hw.target, bp->cpu, type);
+
+	/* The first local claim adds the task to the histogram, the last one removes it. */
+	if (local) {
+		bp_histogram_step(&c->local, any + local, add);
+	} else if (add) {
+		bp_histogram_move(&c->local, 0, any + 1);
+		c->nr_local++;
+		t->nr_local++;
+	} else {
+		bp_histogram_move(&c->local, any + 1, 0);
+		c->nr_local--;
+		t->nr_local--;
+	}
+}
+
+static void bp_count_any(struct bp_slots *s, const struct perf_event *bp, enum bp_type_idx type,
+			 bool add)
+{
+	struct bp_type_claims *t = &s->type[type];
+	unsigned int any = bp_held(s, bp->hw.target, -1, type);
+	unsigned int local, cpu;
+
+	bp_histogram_step(&t->tasks, any, add);
+	if (!t->nr_local)
+		return;
+
+	for (cpu = 0; cpu < s->nr_cpus; cpu++) {
+		if (!t->cpu[cpu].nr_local)
+			continue;
+		local = bp_held(s, bp->hw.target, cpu, type);
+		if (local)
+			bp_histogram_step(&t->cpu[cpu].local, any + local, add);
+	}
+}
+
+/* Adds @bp to the numbers of @type or subtracts it. @bp is not in the hash as one of @type. */
+static void bp_count(struct bp_slots *s, struct perf_event *bp, enum bp_type_idx type, bool add)
+{
+	struct bp_type_claims *t = &s->type[type];
+
+	if (!bp->hw.target)
+		bp_count_bound(t, bp->cpu, add);
+	else if (bp->cpu >= 0)
+		bp_count_local(s, bp, type, add);
+	else
+		bp_count_any(s, bp, type, add);
+
+	WRITE_ONCE(t->claims, t->claims + (add ? 1 : -1));
+}
+
+static int bp_claim(struct bp_slots *s, struct perf_event *bp)
+{
+	enum bp_type_idx type = bp_slot_type(bp->attr.bp_type);
+	int err;
+
+	if (!bp_room(s, bp, type))
+		return -ENOSPC;
+
+	/* Count before @bp is in the hash. Counting cannot fail, and is undone if hashing fails. */
+	bp_count(s, bp, type, true);
+	err = bp_hash_add(s, bp);
+	if (err)
+		bp_count(s, bp, type, false);
+	return err;
+}
+
+static void bp_release(struct bp_slots *s, struct perf_event *bp)
+{
+	if (WARN_ON_ONCE(bp_hash_del(s, bp)))
+		return;
+	bp_count(s, bp, bp_slot_type(bp->attr.bp_type), false);
+}
+
+/**
+ * bp_slots_claim - claim a slot for a breakpoint
+ * @s: accounts
+ * @bp: breakpoint with attr.bp_type, cpu and hw.target set; cpu and hw.target do not change until
+ *	the slot is released
+ *
+ * Context: any but NMI
+ * Return: 0; -ENOSPC if a CPU could need more slots than it has; -ENOMEM, -E2BIG, -EBUSY from the
+ *	hash table
+ */
+int bp_slots_claim(struct bp_slots *s, struct perf_event *bp)
+{
+	guard(spinlock_irqsave)(&s->lock);
+	return bp_claim(s, bp);
+}
+
+/**
+ * bp_slots_release - release a claimed slot
+ * @s: accounts
+ * @bp: breakpoint with a claim
+ *
+ * Context: any but NMI
+ */
+void bp_slots_release(struct bp_slots *s, struct perf_event *bp)
+{
+	guard(spinlock_irqsave)(&s->lock);
+	bp_release(s, bp);
+}
+
+/**
+ * bp_slots_retype - change the type of a claimed breakpoint
+ * @s: accounts
+ * @bp: breakpoint with a claim
+ * @bp_type: new type, which is stored in attr.bp_type
+ *
+ * Context: any but NMI
+ * Return: 0; -ENOSPC if there is no room for the new type: nothing is changed then
+ */
+int bp_slots_retype(struct bp_slots *s, struct perf_event *bp, u32 bp_type)
+{
+	enum bp_type_idx from, to = bp_slot_type(bp_type);
+
+	guard(spinlock_irqsave)(&s->lock);
+	from = bp_slot_type(bp->attr.bp_type);
+	if (from == to) {
+		bp->attr.bp_type = bp_type;
+		return 0;
+	}
+
+	if (!bp_room(s, bp, to))
+		return -ENOSPC;
+
+	/*
+	 * In the hash @bp is one of attr.bp_type, and bp_count() must not find it as one of @type.
+	 */
+	bp_count(s, bp, to, true);
+	bp->attr.bp_type = bp_type;
+	bp_count(s, bp, from, false);
+	return 0;
+}
+
+/**
+ * bp_slots_claim_stopped - claim a slot while a debugger has stopped all CPUs
+ * @s: accounts
+ * @bp: breakpoint of a CPU
+ *
+ * Takes no lock, because a stopped CPU may hold it.
+ *
+ * Context: all other CPUs are stopped; NMI
+ * Return: 0; -EBUSY if the CPUs were stopped while claims were changed; -ENOSPC; -EOPNOTSUPP for a
+ *	task's breakpoint: its claim would need the hash table's locks
+ */
+int bp_slots_claim_stopped(struct bp_slots *s, struct perf_event *bp)
+{
+	if (spin_is_locked(&s->lock))
+		return -EBUSY;
+	if (bp->hw.target)
+		return -EOPNOTSUPP;
+	return bp_claim(s, bp);
+}
+
+/**
+ * bp_slots_release_stopped - release a slot while a debugger has stopped all CPUs
+ * @s: accounts
+ * @bp: breakpoint of a CPU with a claim
+ *
+ * Context: all other CPUs are stopped; NMI
+ * Return: as bp_slots_claim_stopped(), without -ENOSPC
+ */
+int bp_slots_release_stopped(struct bp_slots *s, struct perf_event *bp)
+{
+	if (spin_is_locked(&s->lock))
+		return -EBUSY;
+	if (bp->hw.target)
+		return -EOPNOTSUPP;
+	bp_release(s, bp);
+	return 0;
+}
+
+/**
+ * bp_slots_any - is any slot claimed?
+ * @s: accounts
+ *
+ * Context: any; not serialised with claims
+ * Return: true if there is a claim
+ */
+bool bp_slots_any(const struct bp_slots *s)
+{
+	int type;
+
+	for (type = 0; type < TYPE_MAX; type++) {
+		if (READ_ONCE(s->type[type].claims))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * bp_slots_needed - number of slots of a type that a CPU may need
+ * @s: accounts
+ * @cpu: CPU number
+ * @type: type of the slots
+ *
+ * Context: any but NMI
+ * Return: the number of slots
+ */
+unsigned int bp_slots_needed(struct bp_slots *s, int cpu, enum bp_type_idx type)
+{
+	guard(spinlock_irqsave)(&s->lock);
+	return bp_cpu_needs(&s->type[type], cpu);
+}
+
+/**
+ * bp_slots_destroy - free the accounts
+ * @s: accounts without claims
+ *
+ * Context: process context
+ */
+void bp_slots_destroy(struct bp_slots *s)
+{
+	int type;
+
+	rhltable_destroy(&s->by_task);
+	for (type = 0; type < TYPE_MAX; type++)
+		kfree(s->type[type].cpu);
+}
+
+/**
+ * bp_slots_init - initialise the accounts
+ * @s: accounts, zeroed
+ * @nr_cpus: limit of CPU numbers
+ * @slots: registers of a CPU, by enum bp_type_idx
+ *
+ * Context: process context or early boot
+ * Return: 0 or -ENOMEM
+ */
+int bp_slots_init(struct bp_slots *s, unsigned int nr_cpus, const unsigned int slots[TYPE_MAX])
+{
+	int type, err;
+
+	spin_lock_init(&s->lock);
+	s->nr_cpus = nr_cpus;
+	err = rhltable_init(&s->by_task, &bp_hash_params);
+	if (err)
+		return err;
+
+	for (type = 0; type < TYPE_MAX; type++) {
+		struct bp_type_claims *t = &s->type[type];
+
+		t->slots = min_t(unsigned int, slots[type], BP_SLOTS_MAX);
+		t->cpu = kcalloc(nr_cpus, sizeof(*t->cpu), GFP_KERNEL);
+		if (!t->cpu) {
+			bp_slots_destroy(s);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}

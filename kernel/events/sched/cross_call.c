@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calling a function where a context may be changed.
+ *
+ * A task's context may be changed on the CPU where it is active, or on any CPU under its lock while
+ * it is active on none. A CPU's and a cgroup's context may be changed on their CPU, or on any CPU
+ * while theirs is offline. perf_ctx_call() finds the CPU, runs the function there, checks under the
+ * locks that the CPU is the right one, and starts over if it is not.
+ *
+ * On a CPU, all active contexts are locked, in the order of core.h, because a change of one context
+ * can change what the others may run.
+ */
+#include <linux/sched.h>
+#include <linux/smp.h>
+
+#include "sched.h"
+
+/**
+ * struct cross_call - a call on its way to a context
+ * @ctx: context
+ * @fn: function to call
+ * @arg: argument of @fn
+ * @own: @fn changes nothing that other contexts depend on: @ctx's lock is enough
+ * @ret: what @fn returned; -EAGAIN if it was not called because @ctx has moved
+ */
+struct cross_call {
+	struct perf_event_context	*ctx;
+	perf_ctx_fn			fn;
+	void				*arg;
+	bool				own;
+	int				ret;
+};
+
+/*
+ * A running task that has just been given its first event runs without its context: the switch that
+ * would have activated the context is over. Activate it here, on the only CPU that can be sure that
+ * the task is running.
+ */
+static void cross_call_claim_current(struct perf_event_context *ctx)
+{
+	if (ctx->task == current && ctx->active_cpu < 0 &&
+	    READ_ONCE(current->perf_event_ctxp) == ctx)
+		perf_ctx_sched_in(ctx);
+}
+
+/* Is the context's lock among those that guard(perf_cpu_contexts)() takes? */
+static bool cross_call_is_chained(struct perf_event_context *ctx)
+{
+	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+
+	return ctx == cpuctx->task_ctx || ctx == &cpuctx->ctx ||
+	       (ctx->cgrp && ctx->active_cpu >= 0);
+}
+
+static void cross_call_locked(struct cross_call *call)
+{
+	struct perf_event_context *ctx = call->ctx;
+
+	guard(perf_cpu_contexts)();
+	/* The context of a cgroup that has no task running here is outside of the chain. */
+	if (!cross_call_is_chained(ctx)) {
+		perf_cgroup_ctx_lock(ctx, &this_cpu_ptr(&perf_cpu_context)->ctx);
+		__release(&ctx->lock);
+	}
+
+	call->ret = call->fn(ctx, call->arg);
+	/*
+	 * A context that was activated for an event it did not get: see
+	 * perf_ctx_deactivate_empty().
+	 */
+	if (ctx->cpu < 0 && !ctx->nr_events)
+		perf_ctx_deactivate_empty(ctx);
+
+	/* If @fn removed the last event of a cgroup's context, the context has left the chain. */
+	if (!cross_call_is_chained(ctx) && ctx->cpu >= 0) {
+		__acquire(&ctx->lock);
+		raw_spin_unlock(&ctx->lock);
+	}
+}
+
+/* On the CPU that perf_ctx_call() found. Interrupts off. */
+static void cross_call_here(void *info)
+{
+	struct cross_call *call = info;
+	struct perf_event_context *ctx = call->ctx;
+
+	if (ctx->cpu < 0) {
+		cross_call_claim_current(ctx);
+		/* The task has left this CPU: -EAGAIN stands. */
+		if (ctx != this_cpu_ptr(&perf_cpu_context)->task_ctx)
+			return;
+	}
+	/* An empty context may have to be deactivated. */
+	if (call->own && ctx->nr_events) {
+		guard(raw_spinlock)(&ctx->lock);
+		call->ret = call->fn(ctx, call->arg);
+		return;
+	}
+	cross_call_locked(call);
+}
+
+/* CPU on which the context is, or seems to be, active; -1 if it may be changed on any CPU. */
+static int cross_call_cpu(struct perf_event_context *ctx)
+{
+	struct task_struct *task;
+	int cpu;
+
+	if (ctx->cpu >= 0)
+		return cpu_online(ctx->cpu) ? ctx->cpu : -1;
+
+	cpu = READ_ONCE(ctx->active_cpu);
+	task = READ_ONCE(ctx->task);
+	if (cpu >= 0 || task == TASK_TOMBSTONE)
+		return cpu;
+	return task_curr(task) ? task_cpu(task) : -1;
+}
+
+/* Is the context certainly active on no CPU? ctx->lock. */
+static bool cross_call_is_inactive(struct perf_event_context *ctx)
+{
+	if (ctx->cpu >= 0)
+		return !cpu_online(ctx->cpu);
+	if (ctx->active_cpu >= 0)
+		return false;
+	/*
+	 * Every switch-in of the task finds the context, since perf_install() has published it, and
+	 * takes its lock: before, then the task is found running here, or afterwards, then it
+	 * activates what @fn leaves.
+	 */
+	return ctx->task == TASK_TOMBSTONE || !task_curr(ctx->task);
+}
+
+/* ctx->lock. */
+static int cross_call_inactive(struct cross_call *call)
+{
+	struct perf_event_context *ctx = call->ctx;
+
+	lockdep_assert_held(&ctx->lock);
+	call->ret = cross_call_is_inactive(ctx) ? call->fn(ctx, call->arg) : -EAGAIN;
+	return call->ret;
+}
+
+static int cross_call_any_cpu(struct cross_call *call)
+{
+	struct perf_event_context *ctx = call->ctx, *cpu_ctx;
+
+	if (!ctx->cgrp) {
+		guard(raw_spinlock_irqsave)(&ctx->lock);
+		return cross_call_inactive(call);
+	}
+	/* All cgroup contexts of an offline CPU use its PMU contexts: change one at a time. */
+	cpu_ctx = &per_cpu(perf_cpu_context, ctx->cpu).ctx;
+	guard(raw_spinlock_irqsave)(&cpu_ctx->lock);
+	perf_cgroup_ctx_lock(ctx, cpu_ctx);
+	cross_call_inactive(call);
+	raw_spin_unlock(&ctx->lock);
+	return call->ret;
+}
+
+/**
+ * perf_call_on_cpu - run a function on a CPU and wait for it
+ * @cpu: CPU; if it is another one than this and offline, @fn is not called
+ * @fn: function to call with interrupts off
+ * @info: argument of @fn
+ *
+ * The function runs without an interrupt if @cpu is this CPU.
+ *
+ * Context: process context, interrupts on; with interrupts off for this CPU only
+ */
+void perf_call_on_cpu(int cpu, smp_call_func_t fn, void *info)
+{
+	unsigned long flags;
+	int here = get_cpu();
+
+	if (cpu == here) {
+		local_irq_save(flags);
+		fn(info);
+		local_irq_restore(flags);
+	}
+	put_cpu();
+	if (cpu != here)
+		smp_call_function_single(cpu, fn, info, 1);
+}
+
+static int cross_call_once(struct cross_call *call, int cpu)
+{
+	if (cpu < 0)
+		return cross_call_any_cpu(call);
+	call->ret = -EAGAIN;
+	perf_call_on_cpu(cpu, cross_call_here, call);
+	return call->ret;
+}
+
+static int cross_call_until_done(struct cross_call *call)
+{
+	int ret;
+
+	for (;;) {
+		ret = cross_call_once(call, cross_call_cpu(call->ctx));
+		if (ret != -EAGAIN)
+			return ret;
+		cpu_relax();
+	}
+}
+
+/**
+ * perf_ctx_call - run a function where a context may be changed
+ * @ctx: context
+ * @fn: called with interrupts off and ctx->lock held, on the CPU where the context is active if
+ *	there is one
+ * @arg: argument of @fn
+ *
+ * Context: process context; with interrupts off only for contexts of this CPU
+ * Return: what @fn returns, which must not be -EAGAIN
+ */
+int perf_ctx_call(struct perf_event_context *ctx, perf_ctx_fn fn, void *arg)
+{
+	struct cross_call call = { .ctx = ctx, .fn = fn, .arg = arg };
+
+	return cross_call_until_done(&call);
+}
+
+/**
+ * perf_ctx_call_own - perf_ctx_call() for a function that changes no schedule
+ * @ctx: context
+ * @fn: called with interrupts off and @ctx's lock held, on the CPU where the context is active if
+ *	there is one; its clock is not frozen, and other contexts on the CPU may be unlocked
+ * @arg: argument of @fn
+ *
+ * Context: as for perf_ctx_call()
+ * Return: as for perf_ctx_call()
+ */
+int perf_ctx_call_own(struct perf_event_context *ctx, perf_ctx_fn fn, void *arg)
+{
+	struct cross_call call = { .ctx = ctx, .fn = fn, .arg = arg, .own = true };
+
+	return cross_call_until_done(&call);
+}
+
+/**
+ * perf_call_interrupts_hit - has this cross-call interrupted the handling of an event?
+ *
+ * Software events and tracepoints are hit in task or soft interrupt context, with interrupts on. A
+ * hit that was interrupted after it has found the event calls the event's handler afterwards.
+ *
+ * Context: perf_ctx_call()
+ * Return: true if so; synchronize_rcu() waits until that hit is over
+ */
+bool perf_call_interrupts_hit(void)
+{
+	return in_hardirq() && (current->perf_recursion[0] || current->perf_recursion[1]);
+}
+
+/**
+ * struct cross_call_event - a call on its way to an event
+ * @event: event
+ * @fn: function to call
+ * @arg: argument of @fn
+ */
+struct cross_call_event {
+	struct perf_event	*event;
+	perf_event_fn		fn;
+	void			*arg;
+};
+
+static int cross_call_event_here(struct perf_event_context *ctx, void *arg)
+{
+	struct cross_call_event *call = arg;
+	struct perf_event *event = call->event;
+
+	/* [moving] */
+	if (smp_load_acquire(&event->ctx) != ctx)
+		return -ESTALE;
+	if (!(event->attach_state & (PERF_ATTACH_CONTEXT | PERF_ATTACH_MOVING)))
+		return -ESRCH;
+	return call->fn(event, call->arg);
+}
+
+static int cross_call_to_event(struct perf_event *event, perf_event_fn fn, void *arg, bool own)
+{
+	struct cross_call_event to_event = { .event = event, .fn = fn, .arg = arg };
+	struct cross_call call = { .fn = cross_call_event_here, .arg = &to_event, .own = own };
+	int ret;
+
+	do {
+		call.ctx = READ_ONCE(event->ctx);
+		ret = cross_call_until_done(&call);
+	} while (ret == -ESTALE);
+	return ret;
+}
+
+/**
+ * perf_event_call - run a function where an event's context may be changed
+ * @event: referenced; may be leaving its context
+ * @fn: as for perf_ctx_call()
+ * @arg: argument of @fn
+ *
+ * No lock is needed: the context of an event changes only when a PMU's CPU events are moved to
+ * another CPU, and the contexts of CPUs are never freed. @fn may find the event on its way to the
+ * other CPU (PERF_ATTACH_MOVING), in none of the context's lists.
+ *
+ * Context: as for perf_ctx_call()
+ * Return: what @fn returns, -ESRCH if the event is in no context
+ */
+int perf_event_call(struct perf_event *event, perf_event_fn fn, void *arg)
+{
+	return cross_call_to_event(event, fn, arg, false);
+}
+
+/**
+ * perf_event_call_own - perf_event_call() for a function that changes no schedule
+ * @event: as for perf_event_call()
+ * @fn: as for perf_ctx_call_own()
+ * @arg: argument of @fn
+ *
+ * Context: as for perf_ctx_call()
+ * Return: as for perf_event_call()
+ */
+int perf_event_call_own(struct perf_event *event, perf_event_fn fn, void *arg)
+{
+	return cross_call_to_event(event, fn, arg, true);
+}
+
+/**
+ * perf_event_call_inatomic - run a function where an event's context may be changed, if that is
+ *	this CPU
+ * @event: referenced; may be leaving its context
+ * @fn: as for perf_ctx_call()
+ * @arg: argument of @fn
+ *
+ * Context: interrupts off, not NMI
+ * Return: -1 if @fn was called, or need not be because the event is in no context; else the CPU on
+ *	which @fn has to be called, which stays online while interrupts are off here
+ */
+int perf_event_call_inatomic(struct perf_event *event, perf_event_fn fn, void *arg)
+{
+	struct cross_call_event event_call = { .event = event, .fn = fn, .arg = arg };
+	int cpu, ret;
+
+	lockdep_assert_irqs_disabled();
+	do {
+		struct cross_call call = {
+			.ctx = READ_ONCE(event->ctx),
+			.fn = cross_call_event_here,
+			.arg = &event_call,
+		};
+
+		cpu = cross_call_cpu(call.ctx);
+		if (cpu >= 0 && cpu != smp_processor_id())
+			return cpu;
+		ret = cross_call_once(&call, cpu);
+	} while (ret == -EAGAIN || ret == -ESTALE);
+	return -1;
+}
+
+/**
+ * perf_ctx_is_elsewhere - is a context active on another CPU?
+ * @ctx: context
+ *
+ * Such a context cannot be changed from interrupt context here.
+ *
+ * Context: any; a hint unless preemption is off and the task cannot move
+ * Return: true if so
+ */
+bool perf_ctx_is_elsewhere(struct perf_event_context *ctx)
+{
+	int cpu = READ_ONCE(ctx->active_cpu);
+
+	return cpu >= 0 && cpu != smp_processor_id();
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The queue of flexible groups of a PMU context: deficit round robin.
+ *
+ * In each round every group has the PMU for one slice, which is as long as the multiplexing
+ * interval. The queue is in the order of rounds; groups of the same round are in the order in which
+ * they entered it. A group that has used its slice, give or take half of it, moves to the end of
+ * the next round. What it has run too long or too short (its deficit) is charged to its next slice.
+ * The end of the next round mostly is the end of the queue, so the cost of a move does not depend
+ * on the number of groups.
+ *
+ * Two bounds keep times without competition from counting for or against a group. pmu_ctx->round,
+ * the highest round that was the earliest of a schedule, never decreases, and no group is more than
+ * two rounds ahead of it. A group that is behind it has caught up after one slice.
+ *
+ * Locks: ctx->lock.
+ */
+#include "sched.h"
+
+static s64 group_queue_slice(const struct perf_event_pmu_context *epc)
+{
+	return epc->pmu->hrtimer_interval_ms * (s64)NSEC_PER_MSEC;
+}
+
+/* Behind all other groups of its round. */
+static void group_queue_add(struct list_head *queue, struct perf_event *leader)
+{
+	struct perf_event *other;
+
+	list_for_each_entry_reverse(other, queue, group_entry) {
+		if (other->round <= leader->round)
+			break;
+	}
+	list_add(&leader->group_entry, &other->group_entry);
+}
+
+/**
+ * perf_group_queue_insert - queue a flexible group
+ * @epc: PMU context in which the group is scheduled
+ * @leader: leader of the group
+ *
+ * Context: ctx->lock
+ */
+void perf_group_queue_insert(struct perf_event_pmu_context *epc, struct perf_event *leader)
+{
+	s64 slice = group_queue_slice(epc);
+
+	leader->round = clamp(leader->round, epc->round, epc->round + 1);
+	if (leader->slice_left <= slice / 2 || leader->slice_left > 2 * slice)
+		leader->slice_left = slice;
+	leader->sched_stamp = leader->total_time_running;
+	group_queue_add(&epc->flexible, leader);
+}
+
+/**
+ * perf_group_queue_account - charge a group for the time it has run
+ * @epc: PMU context in which the group is queued
+ * @leader: leader of the group, with its times up to date
+ *
+ * The time is that since the last call, or since the group was queued.
+ *
+ * Context: ctx->lock
+ */
+void perf_group_queue_account(struct perf_event_pmu_context *epc, struct perf_event *leader)
+{
+	s64 slice = group_queue_slice(epc);
+
+	leader->slice_left -= leader->total_time_running - leader->sched_stamp;
+	leader->sched_stamp = leader->total_time_running;
+	if (leader->slice_left > slice / 2)
+		return;
+
+	leader->slice_left += slice;
+	if (leader->slice_left <= slice / 2)
+		leader->slice_left = slice;
+	leader->round = clamp(leader->round + 1, epc->round, epc->round + 2);
+	list_del(&leader->group_entry);
+	group_queue_add(&epc->flexible, leader);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Layer 5, sched: which events run. Schedules, task and cgroup switches, rotation.
+ *
+ * Everything here runs with interrupts off. A context's functions run on the CPU where the context
+ * is active, or on any CPU, under ctx->lock, while it is active on none.
+ *
+ * The CPU side is the CPU's own context together with the active cgroup contexts of that CPU.
+ */
+#ifndef _KERNEL_EVENTS_SCHED_H
+#define _KERNEL_EVENTS_SCHED_H
+
+#ifndef PERF_LAYER
+# error "private to kernel/events/"
+#elif PERF_LAYER < 5
+# error "kernel/events/sched is a higher layer than this file"
+#endif
+
+#include <linux/cleanup.h>
+#include <linux/smp.h>
+
+#include "../event/event.h"
+
+/* cross_call.c */
+typedef int (*perf_ctx_fn)(struct perf_event_context *ctx, void *arg);
+typedef int (*perf_event_fn)(struct perf_event *event, void *arg);
+void perf_call_on_cpu(int cpu, smp_call_func_t fn, void *info);
+int  perf_ctx_call(struct perf_event_context *ctx, perf_ctx_fn fn, void *arg);
+int  perf_ctx_call_own(struct perf_event_context *ctx, perf_ctx_fn fn, void *arg);
+int  perf_event_call(struct perf_event *event, perf_event_fn fn, void *arg);
+int  perf_event_call_own(struct perf_event *event, perf_event_fn fn, void *arg);
+int  perf_event_call_inatomic(struct perf_event *event, perf_event_fn fn, void *arg);
+bool perf_call_interrupts_hit(void);
+bool perf_ctx_is_elsewhere(struct perf_event_context *ctx);
+
+/* sched_cb.c: pmu::sched_task */
+void perf_sched_cb_switch(struct task_struct *task, bool sched_in);
+
+/* group_queue.c: the order in which flexible groups run */
+void perf_group_queue_insert(struct perf_event_pmu_context *epc, struct perf_event *leader);
+void perf_group_queue_account(struct perf_event_pmu_context *epc, struct perf_event *leader);
+
+/* group_run.c: starting and stopping groups */
+int  perf_switch_event_add(struct perf_event *event);
+void perf_switch_event_del(struct perf_event *event);
+int  perf_group_start(struct perf_event *leader);
+void perf_group_stop(struct perf_event *leader);
+int  perf_group_start_members(struct perf_event *leader);
+void perf_group_stop_members(struct perf_event *leader);
+bool perf_group_start_sibling(struct perf_event *event);
+bool perf_group_stop_sibling(struct perf_event *event);
+void perf_group_member_exit(struct perf_event *event);
+void perf_group_queue(struct perf_event *leader);
+void perf_group_unqueue(struct perf_event *leader);
+bool perf_group_queued(const struct perf_event *leader);
+void perf_group_fail(struct perf_event *leader);
+
+/* What starting and stopping an event means for samples, whatever its kind. */
+static __always_inline void perf_sampling_start(struct perf_event *event)
+{
+	if (is_sampling_event(event)) {
+		list_add(&event->freq_entry, &event->ctx->freq_list);
+		if (unlikely(event->hw.interrupts == PERF_THROTTLED))
+			perf_rethrottle_pending(event);
+	}
+}
+
+static __always_inline void perf_sampling_stop(struct perf_event *event)
+{
+	if (is_sampling_event(event))
+		list_del_init(&event->freq_entry);
+}
+
+/* A single event of a counter PMU: the usual group in a rotation. */
+static __always_inline bool perf_is_lone_counter(const struct perf_event *leader)
+{
+	return !leader->nr_siblings && perf_pmu_has_counters(leader->pmu);
+}
+
+/* Accounts the time for which a flexible group ran up to leader->tstamp, if it is still queued. */
+static __always_inline void perf_group_account(struct perf_event *leader)
+{
+	if (leader->total_time_running != leader->sched_stamp && !list_empty(&leader->group_entry))
+		perf_group_queue_account(leader->pmu_ctx, leader);
+}
+
+/* perf_group_start() and perf_group_stop() for loops over the groups of a schedule. */
+static __always_inline int __perf_group_start(struct perf_event *leader)
+{
+	if (!perf_is_lone_counter(leader))
+		return perf_group_start_members(leader);
+	if (leader->state == PERF_EVENT_STATE_INACTIVE) {
+		perf_leader_update_time(leader);
+		WRITE_ONCE(leader->state, PERF_EVENT_STATE_ACTIVE);
+		perf_sampling_start(leader);
+	}
+	return 0;
+}
+
+static __always_inline void __perf_group_stop(struct perf_event *leader)
+{
+	if (!perf_is_lone_counter(leader)) {
+		perf_group_stop_members(leader);
+	} else if (leader->state == PERF_EVENT_STATE_ACTIVE) {
+		perf_sampling_stop(leader);
+		perf_leader_update_time(leader);
+		WRITE_ONCE(leader->state, PERF_EVENT_STATE_INACTIVE);
+	}
+	perf_group_account(leader);
+}
+
+/* schedule.c: counter PMUs, and the entry for all PMUs */
+void perf_sched_group_changed(struct perf_event *leader);
+void perf_sched_add_group(struct perf_event *leader);
+void perf_sched_remove_group(struct perf_event *leader);
+void perf_sched_changed(struct perf_event_pmu_context *epc);
+void perf_sched_drop_event(struct perf_event *event);
+void perf_sched_invalidate_user(struct perf_event_pmu_context *epc);
+void perf_sched_load(struct perf_event_pmu_context *epc);
+void perf_sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu);
+void perf_sched_reload(struct pmu *pmu);
+struct perf_event_pmu_context *perf_sched_base(struct pmu *pmu);
+bool perf_sched_load_again(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *base);
+bool perf_sched_slice_expired(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc);
+void perf_sched_rotate(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc);
+
+/* fits.c */
+int  perf_sched_group_fits(struct perf_event *leader, struct perf_event *newcomer);
+
+/* sched_adddel.c: all other PMUs */
+void perf_adddel_group_changed(struct perf_event *leader);
+void perf_adddel_retry(struct perf_event_context *ctx);
+void perf_adddel_rebind(struct perf_event_context *ctx);
+void perf_adddel_rotate(struct perf_event_pmu_context *epc);
+
+/**
+ * perf_sched_group_added - act on a group on a PMU of any kind that has joined a context or was
+ *	enabled
+ * @leader: leader of the group, which does not run; queued if and only if it is enabled
+ *
+ * Context: ctx->lock, where the context may be changed
+ */
+static inline void perf_sched_group_added(struct perf_event *leader)
+{
+	if (perf_pmu_has_counters(leader->pmu_ctx->pmu))
+		perf_sched_add_group(leader);
+	else
+		perf_adddel_group_changed(leader);
+}
+
+/**
+ * perf_sched_group_removed - act on a group on a PMU of any kind that leaves or was disabled
+ * @leader: leader of the group, which was stopped and is not queued; its members stay members
+ *
+ * Context: ctx->lock, where the context may be changed
+ */
+static inline void perf_sched_group_removed(struct perf_event *leader)
+{
+	if (perf_pmu_has_counters(leader->pmu_ctx->pmu))
+		perf_sched_remove_group(leader);
+	else
+		perf_adddel_group_changed(leader);
+}
+
+/* Locks a cgroup's context. The lock of its CPU's own context, held, makes the order irrelevant. */
+static __always_inline void perf_cgroup_ctx_lock(struct perf_event_context *ctx,
+						 struct perf_event_context *cpu_ctx)
+	__acquires(&ctx->lock)
+{
+	raw_spin_lock_nest_lock(&ctx->lock, &cpu_ctx->lock);
+}
+
+static __always_inline void perf_ctx_unlock_thawed(struct perf_event_context *ctx)
+	__releases(&ctx->lock)
+{
+	perf_ctx_thaw(ctx);
+	raw_spin_unlock(&ctx->lock);
+}
+
+/**
+ * perf_cpu_side_lock - lock all contexts of this CPU's CPU side and freeze their clocks
+ * @now: moment at which the clocks stand, as perf_clock() ns
+ *
+ * sparse counts the locks of the whole chain as the one of the CPU's own context.
+ *
+ * Context: interrupts off; the task's context is locked already, or stays unlocked
+ */
+static inline void perf_cpu_side_lock(u64 now)
+	__acquires(&perf_cpu_context.ctx.lock)
+{
+	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+	struct perf_event_context *ctx;
+
+	lockdep_assert_irqs_disabled();
+	raw_spin_lock(&cpuctx->ctx.lock);
+	perf_ctx_freeze(&cpuctx->ctx, now);
+	for_each_cgrp_ctx(ctx, cpuctx) {
+		perf_cgroup_ctx_lock(ctx, &cpuctx->ctx);
+		perf_ctx_freeze(ctx, now);
+		__release(&ctx->lock);
+	}
+}
+
+/**
+ * perf_cpu_side_unlock - undo perf_cpu_side_lock()
+ *
+ * The contexts that are unlocked are those of the chain as it is now, which need not be those that
+ * were locked: see cgroup.c.
+ *
+ * Context: interrupts off
+ */
+static inline void perf_cpu_side_unlock(void)
+	__releases(&perf_cpu_context.ctx.lock)
+{
+	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+	struct perf_event_context *ctx;
+
+	for_each_cgrp_ctx(ctx, cpuctx) {
+		__acquire(&ctx->lock);
+		perf_ctx_unlock_thawed(ctx);
+	}
+	perf_ctx_unlock_thawed(&cpuctx->ctx);
+}
+
+/**
+ * struct perf_cpu_locks - all contexts of this CPU, locked and with their clocks frozen
+ * @task_ctx: the running task's context when the locks were taken, or NULL. It stays locked even
+ *	if it is deactivated meanwhile
+ * @now: moment at which the clocks stand, as perf_clock() ns
+ */
+struct perf_cpu_locks {
+	struct perf_event_context	*task_ctx;
+	u64				now;
+};
+
+/*
+ * The two functions of the guard are neutral for sparse, which does not see the second one called.
+ */
+static inline void perf_cpu_contexts_lock(struct perf_cpu_locks *locks)
+{
+	locks->task_ctx = this_cpu_ptr(&perf_cpu_context)->task_ctx;
+	locks->now = perf_clock();
+	if (locks->task_ctx) {
+		raw_spin_lock(&locks->task_ctx->lock);
+		perf_ctx_freeze(locks->task_ctx, locks->now);
+		__release(&locks->task_ctx->lock);
+	}
+	perf_cpu_side_lock(locks->now);
+	__release(&perf_cpu_context.ctx.lock);
+}
+
+static inline void perf_cpu_contexts_unlock(struct perf_cpu_locks *locks)
+{
+	__acquire(&perf_cpu_context.ctx.lock);
+	perf_cpu_side_unlock();
+	if (locks->task_ctx) {
+		__acquire(&locks->task_ctx->lock);
+		perf_ctx_unlock_thawed(locks->task_ctx);
+	}
+}
+
+/*
+ * guard(perf_cpu_contexts)(): everything that is active on this CPU, locked in the order of core.h
+ * and frozen at one moment. Interrupts off.
+ */
+DEFINE_LOCK_GUARD_0(perf_cpu_contexts, perf_cpu_contexts_lock(&_T->held),
+		    perf_cpu_contexts_unlock(&_T->held), struct perf_cpu_locks held)
+
+/* switch.c */
+void perf_ctx_sched_in(struct perf_event_context *ctx);
+void perf_ctx_sched_out(struct perf_event_context *ctx);
+void perf_ctx_sched_out_locked(struct perf_event_context *ctx);
+void perf_ctx_deactivate_empty(struct perf_event_context *ctx);
+void perf_switch_list_in(struct perf_event_context *ctx);
+void perf_switch_list_out(struct perf_event_context *ctx);
+
+/* rotate.c */
+void perf_rotate_arm(struct perf_cpu_pmu_context *cpc);
+void perf_rotate_cancel(int cpu);
+void perf_rotate_init(void);
+
+/* cgroup.c */
+#ifdef CONFIG_CGROUP_PERF
+struct perf_event_context *perf_cgroup_context(struct perf_event *event, int cpu);
+void perf_cgroup_sync(struct task_struct *task);
+void perf_cgroup_resync(int cpu);
+void perf_cgroup_deactivate_empty(struct perf_event_context *ctx);
+void __init perf_cgroup_init(void);
+
+/* Has any event a cgroup? Patched code: no cost for a switch while there is none. */
+static __always_inline bool perf_cgroup_is_used(void)
+{
+	return static_branch_unlikely(&perf_cgroup_key);
+}
+#else
+static inline struct perf_event_context *perf_cgroup_context(struct perf_event *event, int cpu)
+{
+	return ERR_PTR(-EINVAL);
+}
+
+static inline void perf_cgroup_sync(struct task_struct *task) { }
+static inline void perf_cgroup_resync(int cpu) { }
+static inline void perf_cgroup_deactivate_empty(struct perf_event_context *ctx) { }
+static inline void perf_cgroup_init(void) { }
+
+static inline bool perf_cgroup_is_used(void)
+{
+	return false;
+}
+#endif
+
+#endif
