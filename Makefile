@@ -4,7 +4,7 @@
 #   JOBS=n   TARBALL=linux-source-6.12.tar.xz   KERNEL=ours|stock|debug   CMD='...'   SMP=n
 #   ICOUNT=shift   PMU=name   TIMEOUT=seconds   APPEND='kernel parameters'   QEMU_ARGS='...'
 
-# A recipe would take a path with a blank for two, and Kbuild knows no such path.
+# A path with a blank would be two words of a recipe, and Kbuild has no such paths.
 $(foreach path,CURDIR BUILD O TARBALL,$(if $(word 2,$($(path))),$(error \
 	$(path) has a blank: $($(path)); use a path without)))
 
@@ -27,7 +27,7 @@ CONFIG := scripts/config $(ARCH)
 KBUILD := scripts/kbuild $(ARCH)
 
 .DEFAULT_GOAL := help
-# Each step uses all CPUs by itself; two of them would only be in each other's way.
+# Each step uses all CPUs by itself; two at once would only slow each other down.
 .NOTPARALLEL:
 .PHONY: help
 help: ## this list
@@ -71,7 +71,7 @@ KERNEL ?= ours
 GOAL_ours := kernel
 GOAL_stock := stock
 GOAL_debug := debug
-export ARCH KERNEL APPEND CMD SMP MEM ICOUNT TIMEOUT QEMU QEMU_ARGS CPU PMU
+export ARCH KERNEL APPEND CMD FILES SMP MEM ICOUNT TIMEOUT QEMU QEMU_ARGS CPU PMU
 unexport O
 override APPEND := $(value APPEND)
 override CMD := $(value CMD)
@@ -92,10 +92,28 @@ ARCHES = $(if $(filter command line environment,$(origin ARCH)),$(ARCH),arm64 x8
 each = @for a in $(ARCHES); do $(MAKE) --no-print-directory $(1) ARCH=$$a O= || exit 1; done
 CHECK = scripts/check $(addprefix --arch ,$(ARCHES)) $(patsubst %,--without '%',$(WITHOUT)) $(TEST)
 
-check: ## KUnit, selftests in guests, the ABI test; TEST='name...' for some, WITHOUT='pattern...' for all but some
-	@scripts/need python3 clang
+# WITHOUT='pattern...' leaves selftests out.
+check: ## KUnit, selftests in guests, ABI, style, documentation; TEST='name...' for some
+	@scripts/need python3 clang $(if $(TEST),,style docs tally)
 	$(call each,kernel guest qemu)
 	@$(CHECK)
+
+# N=n: every n-th; N=n SEED=n: so many at random. ONLY='name...': those, or those of a test.
+# ALONE=1: a kernel for each.
+mutants: ## are the tests seen to fail? N=n SEED=n ONLY='name...' for some
+	@scripts/need python3 git
+	$(call each,guest qemu)
+	@scripts/mutants $(addprefix --arch ,$(ARCHES)) $(if $(ALONE),--alone) $(ONLY) \
+		$(if $(N),$(if $(SEED),--random $(N) --seed $(SEED),--every $(N)))
+
+# STYLE='check...' runs some checks, IN='path...' shows the findings there.
+check-style: ## checkpatch, kernel-doc, sparse, layers, names, words; STYLE='check...' for some
+	@scripts/need python3 style
+	@for a in arm64 x86_64; do $(MAKE) --no-print-directory kernel ARCH=$$a O= || exit 1; done
+	@scripts/style/run $(addprefix --in ,$(IN)) $(STYLE)
+
+docs: tree ## render Documentation/core-api/perf in build/docs
+	@scripts/docs $(OVERLAY) $(OUT)/docs
 
 check-debug: ## the same on the debug kernel, where any complaint is a failure
 	$(call each,debug guest qemu)
@@ -109,8 +127,31 @@ check-stock: ## the selftests on the stock kernel (what they show there is for c
 	$(call each,stock guest qemu)
 	@$(CHECK) --kernel stock
 
-check-consumers: ## compile, link and load the base's users of perf that the guests do without
-	$(call each,consumers)
+# ARCH=arm|i386|powerpc|riscv|s390: the objects that have to do with perf, of an architecture that
+# no guest has; i386 boots, too. FLAVOUR=amd64|cloud-amd64|rt-amd64|arm64|cloud-arm64: those objects
+# in Debian's configuration. IN='folder...': those in some folders.
+OTHERS := arm i386 powerpc riscv s390
+check-consumers: ## compile, link and load users of perf that the guests do without; FLAVOUR=name
+	$(if $(FLAVOUR),@$(MAKE) --no-print-directory flavour O=,$(call each,$(if $(filter \
+		$(OTHERS),$(ARCH)),others,consumers)))
+
+others: OBJ = $(OUT)/consumers-$(ARCH)
+others: tree
+	@scripts/need build/$(ARCH)
+	@$(CONFIG) $(OVERLAY) $(OBJ) $(FRAGMENTS_OTHERS)
+	@scripts/consumers-objects $(ARCH) $(OVERLAY) $(OBJ) $(IN)
+	$(if $(filter i386,$(ARCH)),@$(MAKE) --no-print-directory qemu ARCH=x86_64)
+	$(if $(filter i386,$(ARCH)),@scripts/consumers-i386 $(OVERLAY) $(OBJ))
+
+FRAGMENTS_OTHERS = $(if $(filter i386,$(ARCH)),,$(CURDIR)/configs/perf.config) $(OURS) \
+	$(CURDIR)/configs/consumers-$(ARCH).config
+
+flavour: OBJ = $(OUT)/consumers-$(FLAVOUR)
+flavour: FLAVOUR_ARCH = $(if $(filter %arm64,$(FLAVOUR)),arm64,x86_64)
+flavour: tree
+	@scripts/need build/$(FLAVOUR_ARCH)
+	@scripts/consumers-flavour $(FLAVOUR) $(OVERLAY) $(OBJ)
+	@scripts/consumers-objects $(FLAVOUR_ARCH) $(OVERLAY) $(OBJ) $(IN)
 
 consumers: OBJ = $(OUT)/consumers-$(ARCH)
 consumers: arch tree guest
@@ -119,7 +160,7 @@ consumers: arch tree guest
 	@$(KBUILD) $(OVERLAY) $(OBJ) $(IMAGE) modules
 	@scripts/consumers $(ARCH) $(OBJ)
 
-bench: stock kernel qemu ## stock and ours under an instruction clock, row by row; ROWS='...' for some
+bench: stock kernel qemu ## stock and ours under an instruction clock; ROWS='...' for some rows
 	@scripts/bench --arch $(ARCH) $(if $(ROWS),--rows '$(ROWS)') $(if $(PMU),--pmu $(PMU))
 
 profile: $(GOAL_$(KERNEL)) guest ## record a real program in the guest, draw its flame graph
@@ -127,6 +168,24 @@ profile: $(GOAL_$(KERNEL)) guest ## record a real program in the guest, draw its
 
 perf-test: stock kernel guest ## Debian's "perf test" on stock and ours, side by side
 	@scripts/perf-test
+
+check-clients: stock kernel guest qemu ## PAPI's own tests on stock and ours, side by side
+	@scripts/clients
+
+# Without ARCH and PMU: arm64, and x86_64 with the models "intel" and "amd-v2".
+# CASES='n...': these with all their calls.
+compare: ## random calls on stock and ours: which answers differ? N=cases SEED=n
+	$(call each,stock kernel guest qemu)
+	@scripts/compare $(if $(filter 1,$(words $(ARCHES))),--arch $(ARCHES)) \
+		$(if $(PMU),--pmu $(PMU)) $(if $(N),--cases $(N)) \
+		$(if $(SEED),--seed $(SEED)) $(CASES)
+
+tally: ## the recorder and reader of perf.data, in build/tally; check-tally: and its tests
+	@scripts/need tally
+	@$(MAKE) --no-print-directory -C tools/tally O=$(OUT)/tally
+
+check-tally: tally ## tools/tally: round trips, mutated files, perf, flame graph; TEST='name...'
+	@$(MAKE) --no-print-directory -C tools/tally O=$(OUT)/tally check
 
 qemu: ## QEMU for ARCH: x86_64 with our PMU model, arm64 with exact counts on several CPUs
 	@tools/testing/qemu/build $(OUT)/qemu $(ARCH)
@@ -139,4 +198,6 @@ check-models: ## our kernel under the numbers of every x86 processor line that i
 	@$(MAKE) --no-print-directory qemu kernel ARCH=x86_64 O=
 	@tools/testing/qemu/models $(OUT)/qemu/qemu-system-x86_64 $(OUT)/x86_64/$(IMAGE_PATH_x86_64)
 
-.PHONY: storm qemu check-qemu check-models check check-debug check-stock check-consumers consumers bench profile perf-test
+.PHONY: storm qemu check-qemu check-models check check-debug check-stock check-consumers consumers
+.PHONY: others flavour
+.PHONY: check-style docs bench profile perf-test check-clients mutants compare tally check-tally

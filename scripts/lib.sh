@@ -18,7 +18,17 @@ build=${BUILD:-$top/build}
 case $build in /*) ;; *) build=$top/$build ;; esac
 
 # triplet ARCH: the GNU name of an architecture; cross ARCH: the compiler prefix it needs here.
-triplet() { case $1 in arm64) echo aarch64-linux-gnu ;; *) echo x86_64-linux-gnu ;; esac; }
+triplet() {
+	case $1 in
+	arm64)   echo aarch64-linux-gnu ;;
+	arm)     echo arm-linux-gnueabihf ;;
+	i386)    echo i686-linux-gnu ;;
+	powerpc) echo powerpc64le-linux-gnu ;;
+	riscv)   echo riscv64-linux-gnu ;;
+	s390)    echo s390x-linux-gnu ;;
+	*)       echo x86_64-linux-gnu ;;
+	esac
+}
 cross() { [ "$1" = "$host" ] || echo "$(triplet "$1")-"; }
 
 check_arch() {
@@ -32,6 +42,12 @@ check_arch() {
 cpu_of() {
 	sed -n "s/^$1[[:space:]][[:space:]]*//p" "$top/tools/testing/qemu/pmus" | grep . ||
 		die "PMU=$1 is not known; see tools/testing/qemu/pmus"
+}
+
+# machine_of NAME: what arm64 guests are made of: -cpu, -machine, edit of the device tree.
+machine_of() {
+	sed -n "s/^$1[[:space:]][[:space:]]*//p" "$top/tools/testing/qemu/machines" | grep . ||
+		die "PMU=$1 is not known; see tools/testing/qemu/machines"
 }
 
 # image_of ARCH KERNEL: the kernel image that make built for it.
