@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events and BPF programs: a program that reads events by the helpers, and what a perf link says
- * about its event. Programs that hold samples back are in sampling.c.
+ * Events and BPF programs: helpers that read events, and what bpf_link_info shows of an event.
+ * Programs that drop samples are in sample_filter.c.
  */
-#include "program.h"
-#include "record.h"
+#include "bpf_prog.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "readings.h"
+#include "records.h"
+#include "require.h"
+#include "workloads.h"
 
 #define COOKIE		0x0123456789abcdefull
 #define NR_EVENTS	4
 
-/*
- * Reading
- */
-
-/* Between the test and its program. */
+/* Shared by the test and its program. */
 struct shared {
-	uint64_t	index;			/* for the program: the event, and flags */
+	uint64_t	index;			/* input: the event, and flags */
 	int64_t		error;			/* bpf_perf_event_read_value() */
 	uint64_t	value, enabled, running;
 	int64_t		read;			/* bpf_perf_event_read() */
@@ -32,19 +36,19 @@ static int put_event(uint32_t index, uint32_t fd)
 		.value	= (uintptr_t)&fd,
 	};
 
-	return bpf(BPF_MAP_UPDATE_ELEM, &attr);
+	return sys_bpf(BPF_MAP_UPDATE_ELEM, &attr);
 }
 
 #define SHARED(field)	offsetof(struct shared, field)
 
-/* The program runs at each getppid(2), whoever calls it. */
+/* The program runs at each getppid(2) of any task. */
 static void attach_reader(void)
 {
-	int map = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct shared), 1, BPF_F_MMAPABLE);
+	int map = bpf_create_map(BPF_MAP_TYPE_ARRAY, sizeof(struct shared), 1, BPF_F_MMAPABLE);
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, 0);
 	int id = tracepoint_id("syscalls/sys_enter_getppid");
 
-	events = make_map(BPF_MAP_TYPE_PERF_EVENT_ARRAY, 4, NR_EVENTS, 0);
+	events = bpf_create_map(BPF_MAP_TYPE_PERF_EVENT_ARRAY, 4, NR_EVENTS, 0);
 	if (map < 0 || events < 0 || id < 0)
 		skip_case("no BPF maps or no tracepoint");
 	shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
@@ -54,34 +58,34 @@ static void attach_reader(void)
 	const struct bpf_insn code[] = {
 		/* r6 = &shared */
 		{ .code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = BPF_REG_10, .off = -4 },
-		MAP(BPF_REG_1, map),
-		MOVE(BPF_REG_2, BPF_REG_10),
-		ADD(BPF_REG_2, -4),
-		CALL(BPF_FUNC_map_lookup_elem),
+		BPF_LD_MAP_FD(BPF_REG_1, map),
+		BPF_MOV64_REG(BPF_REG_2, BPF_REG_10),
+		BPF_ALU64_IMM(BPF_ADD, BPF_REG_2, -4),
+		BPF_EMIT_CALL(BPF_FUNC_map_lookup_elem),
 		{ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = BPF_REG_0, .off = 1 },
-		EXIT(),
-		MOVE(BPF_REG_6, BPF_REG_0),
+		BPF_EXIT_INSN(),
+		BPF_MOV64_REG(BPF_REG_6, BPF_REG_0),
 
-		MAP(BPF_REG_1, events),
-		LOAD(BPF_REG_2, BPF_REG_6, SHARED(index)),
-		MOVE(BPF_REG_3, BPF_REG_6),
-		ADD(BPF_REG_3, SHARED(value)),
-		SET(BPF_REG_4, 24),
-		CALL(BPF_FUNC_perf_event_read_value),
-		STORE(BPF_REG_6, SHARED(error), BPF_REG_0),
+		BPF_LD_MAP_FD(BPF_REG_1, events),
+		BPF_LDX_MEM(BPF_DW, BPF_REG_2, BPF_REG_6, SHARED(index)),
+		BPF_MOV64_REG(BPF_REG_3, BPF_REG_6),
+		BPF_ALU64_IMM(BPF_ADD, BPF_REG_3, SHARED(value)),
+		BPF_MOV64_IMM(BPF_REG_4, 24),
+		BPF_EMIT_CALL(BPF_FUNC_perf_event_read_value),
+		BPF_STX_MEM(BPF_DW, BPF_REG_6, BPF_REG_0, SHARED(error)),
 
-		MAP(BPF_REG_1, events),
-		LOAD(BPF_REG_2, BPF_REG_6, SHARED(index)),
-		CALL(BPF_FUNC_perf_event_read),
-		STORE(BPF_REG_6, SHARED(read), BPF_REG_0),
+		BPF_LD_MAP_FD(BPF_REG_1, events),
+		BPF_LDX_MEM(BPF_DW, BPF_REG_2, BPF_REG_6, SHARED(index)),
+		BPF_EMIT_CALL(BPF_FUNC_perf_event_read),
+		BPF_STX_MEM(BPF_DW, BPF_REG_6, BPF_REG_0, SHARED(read)),
 
-		SET(BPF_REG_0, 0),
-		EXIT(),
+		BPF_MOV64_IMM(BPF_REG_0, 0),
+		BPF_EXIT_INSN(),
 	};
 
 	attr.config = id;
 	MUST(ioctl(MUST(perf_open(&attr, 0, -1, -1, 0)), PERF_EVENT_IOC_SET_BPF,
-		   load_program(BPF_PROG_TYPE_TRACEPOINT, code, ARRAY_SIZE(code))));
+		   bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, ARRAY_SIZE(code))));
 }
 
 static struct shared program_reads(uint64_t index)
@@ -92,35 +96,35 @@ static struct shared program_reads(uint64_t index)
 	return *shared;
 }
 
-/* The helpers refuse with this, and what was to be filled in is cleared. */
+/* The helpers fail with this error and clear the result. */
 static bool helper_refuses(const char *what, uint64_t index, int error)
 {
 	struct shared r = program_reads(index);
 
-	return same(what, r.error, -error) & same(what, r.read, -error) &
-	       same("value", r.value | r.enabled | r.running, 0);
+	return expect_eq(what, r.error, -error) & expect_eq(what, r.read, -error) &
+	       expect_eq("value", r.value | r.enabled | r.running, 0);
 }
 
-/* What the program read is between what read(2) says before and after. */
+/* The value that the program read lies between those of read(2) before and after. */
 static bool reads_in_between(const char *what, int fd, uint64_t index)
 {
-	struct timed before = read_timed(fd), after;
+	struct timed_count before = read_timed_count(fd), after;
 	struct shared r = program_reads(index);
 
-	after = read_timed(fd);
-	return same(what, r.error, 0) &
-	       between("value", r.value, before.value, after.value) &
-	       between("enabled", r.enabled, before.enabled, after.enabled) &
-	       between("running", r.running, before.running, after.running) &
-	       between("bpf_perf_event_read()", r.read, r.value, after.value);
+	after = read_timed_count(fd);
+	return expect_eq(what, r.error, 0) &
+	       expect_between("value", r.value, before.value, after.value) &
+	       expect_between("enabled", r.enabled, before.enabled, after.enabled) &
+	       expect_between("running", r.running, before.running, after.running) &
+	       expect_between("bpf_perf_event_read()", r.read, r.value, after.value);
 }
 
-/* The helper itself looks at the hardware or the clock. */
+/* The helper reads the hardware or the clock itself. */
 static bool goes_on(const char *what, uint64_t index)
 {
 	uint64_t last = program_reads(index).value;
 
-	return between(what, program_reads(index).value, last + 1, UINT64_MAX);
+	return expect_between(what, program_reads(index).value, last + 1, UINT64_MAX);
 }
 
 static int open_timed(struct perf_event_attr attr, pid_t pid, int cpu)
@@ -140,15 +144,15 @@ static bool program_reads_software(void)
 	MUST(put_event(1, clock));
 	program_reads(0);
 	for (int i = 0; i < 10; i++) {
-		fault(10);
+		fault_pages(10);
 		good &= reads_in_between("faults", fd, 0);
 		good &= reads_in_between("task-clock", clock, 1) & goes_on("task-clock", 1);
 	}
-	good &= between("faults", program_reads(0).value, 100, 1000);
-	disable(fd);
-	fault(10);
+	good &= expect_between("faults", program_reads(0).value, 100, 1000);
+	event_disable(fd);
+	fault_pages(10);
 	return good & reads_in_between("disabled", fd, 0) &
-	       same("disabled", program_reads(0).enabled, read_timed(fd).enabled);
+	       expect_eq("disabled", program_reads(0).enabled, read_timed_count(fd).enabled);
 }
 
 static bool program_reads_counters(void)
@@ -157,7 +161,7 @@ static bool program_reads_counters(void)
 	bool good = true;
 	int fd;
 
-	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
 		skip_case("no cycle counter");
 	attach_reader();
 	attr.disabled = 0;
@@ -168,12 +172,12 @@ static bool program_reads_counters(void)
 	return good;
 }
 
-/* A CPU's event on that CPU; BPF_F_CURRENT_CPU is the one with the CPU's number. */
+/* An event of a CPU on that CPU; BPF_F_CURRENT_CPU selects the index of the CPU. */
 static bool program_reads_cpus(void)
 {
 	bool good = true;
 
-	need_cpus(2);
+	require_cpus(2);
 	attach_reader();
 	for (int cpu = 0; cpu < 2; cpu++)
 		MUST(put_event(cpu, open_timed(sw_attr(PERF_COUNT_SW_CPU_CLOCK), -1, cpu)));
@@ -182,36 +186,37 @@ static bool program_reads_cpus(void)
 
 		pin_to_cpu(cpu);
 		r = program_reads(BPF_F_CURRENT_CPU);
-		good &= same("this CPU's", r.error, 0) & between("value", r.value, 1, r.running);
-		good &= same("this CPU's by its number", program_reads(cpu).error, 0);
+		good &= expect_eq("this CPU's", r.error, 0) &
+			expect_between("value", r.value, 1, r.running);
+		good &= expect_eq("this CPU's by its number", program_reads(cpu).error, 0);
 		good &= helper_refuses("another CPU's", !cpu, EINVAL);
 	}
 	return good;
 }
 
-/* A task's event that is bound to a CPU has counted there, and can be read wherever the task is. */
+/* An event of a task on a CPU has counted there, and can be read on any CPU. */
 static bool program_reads_bound(void)
 {
 	bool good;
 	int fd;
 
-	need_cpus(2);
+	require_cpus(2);
 	fd = open_timed(sw_attr(PERF_COUNT_SW_PAGE_FAULTS), 0, 1);
 	attach_reader();
 	MUST(put_event(0, fd));
 	pin_to_cpu(1);
-	fault(20);
+	fault_pages(20);
 	good = reads_in_between("on its CPU", fd, 0);
 	pin_to_cpu(0);
-	fault(20);
+	fault_pages(20);
 	return good & reads_in_between("on another CPU", fd, 0) &
-	       between("faults", program_reads(0).value, 20, 39);
+	       expect_between("faults", program_reads(0).value, 20, 39);
 }
 
 static bool program_is_refused(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
-	pid_t pid = waiting_child();
+	pid_t pid = fork_waiting_child();
 	bool good;
 
 	attach_reader();
@@ -226,17 +231,13 @@ static bool program_is_refused(void)
 	       helper_refuses("flags", 1ull << 32, EINVAL);
 	attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
 	attr.inherit = 1;
-	good &= refused("an inherited event", put_event(2, open_timed(attr, 0, -1)), EOPNOTSUPP,
-			NULL);
-	end_child(pid);
+	good &= expect_refused("an inherited event", put_event(2, open_timed(attr, 0, -1)),
+			       EOPNOTSUPP, NULL);
+	kill_child(pid);
 	return good;
 }
 
-/*
- * What a link says
- */
-
-/* struct bpf_link_info of Linux 6.12, which the C library's headers may not know yet. */
+/* struct bpf_link_info of Linux 6.12; the headers of the C library may be older. */
 struct link_info {
 	uint32_t	type, id, prog_id, pad;
 	uint32_t	kind, pad2;		/* enum bpf_perf_event_type */
@@ -273,15 +274,15 @@ static int object_info(int fd, void *info, unsigned int size)
 		.info = { .bpf_fd = fd, .info_len = size, .info = (uintptr_t)info },
 	};
 
-	return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
+	return sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
 }
 
-/* Links a program that does nothing to @fd. The answer has its name in @name. */
+/* Links an empty program to @fd. Stores the name of the link's target in @name. */
 static bool link_says(int fd, enum bpf_prog_type type, char *name, size_t size,
 		      struct link_info *info)
 {
-	static const struct bpf_insn code[] = { SET(BPF_REG_0, 0), EXIT() };
-	int program = load_program(type, code, ARRAY_SIZE(code)), link;
+	static const struct bpf_insn code[] = { BPF_MOV64_IMM(BPF_REG_0, 0), BPF_EXIT_INSN() };
+	int program = bpf_load(type, code, ARRAY_SIZE(code)), link;
 	union bpf_attr attr = {
 		.link_create = {
 			.prog_fd	= program,
@@ -292,26 +293,26 @@ static bool link_says(int fd, enum bpf_prog_type type, char *name, size_t size,
 	};
 	struct bpf_prog_info about = {};
 
-	link = MUST(bpf(BPF_LINK_CREATE, &attr));
+	link = MUST(sys_bpf(BPF_LINK_CREATE, &attr));
 	MUST(object_info(program, &about, sizeof(about)));
 	memset(info, 0, sizeof(*info));
 	memset(name, 0, size);
-	/* All that have a name have it in the same place. */
+	/* All types with a name have it at the same offset. */
 	if (type != BPF_PROG_TYPE_PERF_EVENT) {
 		info->kprobe.name = (uintptr_t)name;
 		info->kprobe.name_len = size;
 	}
 	MUST(object_info(link, info, sizeof(*info)));
 	close(link);
-	return same("type of link", info->type, BPF_LINK_TYPE_PERF_EVENT) &
-	       same("program", info->prog_id, about.id);
+	return expect_eq("type of link", info->type, BPF_LINK_TYPE_PERF_EVENT) &
+	       expect_eq("program", info->prog_id, about.id);
 }
 
-static bool named(const char *have, uint32_t len, const char *want)
+static bool name_is(const char *have, uint32_t len, const char *want)
 {
 	if (strcmp(have, want))
 		ktap_note("name \"%s\", expected \"%s\"", have, want);
-	return !strcmp(have, want) & same("length of the name", len, strlen(want) + 1);
+	return !strcmp(have, want) & expect_eq("length of the name", len, strlen(want) + 1);
 }
 
 static bool link_of_an_event(void)
@@ -323,10 +324,10 @@ static bool link_of_an_event(void)
 	attr.sample_period = 1;
 	return link_says(open_self(&attr, -1), BPF_PROG_TYPE_PERF_EVENT, name, sizeof(name),
 			 &info) &
-	       same("kind", info.kind, KIND_EVENT) &
-	       same("type", info.event.type, PERF_TYPE_SOFTWARE) &
-	       same("config", info.event.config, PERF_COUNT_SW_PAGE_FAULTS) &
-	       same("cookie", info.event.cookie, COOKIE);
+	       expect_eq("kind", info.kind, KIND_EVENT) &
+	       expect_eq("type", info.event.type, PERF_TYPE_SOFTWARE) &
+	       expect_eq("config", info.event.config, PERF_COUNT_SW_PAGE_FAULTS) &
+	       expect_eq("cookie", info.event.cookie, COOKIE);
 }
 
 static bool link_of_a_tracepoint(void)
@@ -345,9 +346,9 @@ static bool link_of_a_tracepoint(void)
 
 		good &= link_says(open_self(&attr, -1), BPF_PROG_TYPE_TRACEPOINT, name,
 				  sizeof(name), &info) &
-			same("kind", info.kind, KIND_TRACEPOINT) &
-			named(name, info.tracepoint.name_len, names[i]) &
-			same("cookie", info.tracepoint.cookie, COOKIE);
+			expect_eq("kind", info.kind, KIND_TRACEPOINT) &
+			name_is(name, info.tracepoint.name_len, names[i]) &
+			expect_eq("cookie", info.tracepoint.cookie, COOKIE);
 	}
 	return good;
 }
@@ -358,7 +359,7 @@ static bool link_of_a_tracepoint(void)
 #define GETPPID	"__arm64_sys_getppid"
 #endif
 
-/* The bit that makes a probe one at the return is bit 0, as format/retprobe says. */
+/* Bit 0 makes a probe a return probe, as in format/retprobe. */
 static int open_probe(const char *pmu, const char *where, uint64_t offset, bool at_return)
 {
 	struct perf_event_attr attr = perf_attr(perf_pmu_type(pmu), at_return);
@@ -379,11 +380,11 @@ static bool link_of_a_kprobe(void)
 	for (int at_return = 0; at_return < 2; at_return++) {
 		good &= link_says(open_probe("kprobe", GETPPID, 0, at_return),
 				  BPF_PROG_TYPE_KPROBE, name, sizeof(name), &info) &
-			same("kind", info.kind, at_return ? KIND_KRETPROBE : KIND_KPROBE) &
-			named(name, info.kprobe.name_len, GETPPID) &
-			same("offset", info.kprobe.offset, 0) &
-			same("missed", info.kprobe.missed, 0) &
-			same("cookie", info.kprobe.cookie, COOKIE);
+			expect_eq("kind", info.kind, at_return ? KIND_KRETPROBE : KIND_KPROBE) &
+			name_is(name, info.kprobe.name_len, GETPPID) &
+			expect_eq("offset", info.kprobe.offset, 0) &
+			expect_eq("missed", info.kprobe.missed, 0) &
+			expect_eq("cookie", info.kprobe.cookie, COOKIE);
 	}
 	return good;
 }
@@ -401,36 +402,32 @@ static bool link_of_a_uprobe(void)
 	for (int at_return = 0; at_return < 2; at_return++) {
 		good &= link_says(open_probe("uprobe", path, 0x1000, at_return),
 				  BPF_PROG_TYPE_KPROBE, name, sizeof(name), &info) &
-			same("kind", info.kind, at_return ? KIND_URETPROBE : KIND_UPROBE) &
-			named(name, info.uprobe.name_len, path) &
-			same("offset", info.uprobe.offset, 0x1000) &
-			same("cookie", info.uprobe.cookie, COOKIE);
+			expect_eq("kind", info.kind, at_return ? KIND_URETPROBE : KIND_UPROBE) &
+			name_is(name, info.uprobe.name_len, path) &
+			expect_eq("offset", info.uprobe.offset, 0x1000) &
+			expect_eq("cookie", info.uprobe.cookie, COOKIE);
 	}
 	return good;
 }
 
-/*
- * Call chains
- */
-
-/* A program that collects the chain of whoever calls @function. Answers where it counts its runs. */
+/* Attaches a program that collects the chain at @function. Returns the counter of its runs. */
 static const volatile uint64_t *chain_collector(const char *function)
 {
 	struct perf_event_attr attr = perf_attr(perf_pmu_type("kprobe"), 0);
-	int map = make_map(BPF_MAP_TYPE_STACK_TRACE, 127 * 8, 64, 0);
-	int runs = make_map(BPF_MAP_TYPE_ARRAY, 8, 1, BPF_F_MMAPABLE), fd;
+	int map = bpf_create_map(BPF_MAP_TYPE_STACK_TRACE, 127 * 8, 64, 0);
+	int runs = bpf_create_map(BPF_MAP_TYPE_ARRAY, 8, 1, BPF_F_MMAPABLE), fd;
 	uint64_t *count;
 	const struct bpf_insn code[] = {
 		{ .code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = BPF_REG_6,
 		  .src_reg = BPF_PSEUDO_MAP_VALUE, .imm = runs }, { },
-		LOAD(BPF_REG_7, BPF_REG_6, 0),
-		ADD(BPF_REG_7, 1),
-		STORE(BPF_REG_6, 0, BPF_REG_7),
-		MAP(BPF_REG_2, map),
-		SET(BPF_REG_3, 0),
-		CALL(BPF_FUNC_get_stackid),
-		SET(BPF_REG_0, 0),
-		EXIT(),
+		BPF_LDX_MEM(BPF_DW, BPF_REG_7, BPF_REG_6, 0),
+		BPF_ALU64_IMM(BPF_ADD, BPF_REG_7, 1),
+		BPF_STX_MEM(BPF_DW, BPF_REG_6, BPF_REG_7, 0),
+		BPF_LD_MAP_FD(BPF_REG_2, map),
+		BPF_MOV64_IMM(BPF_REG_3, 0),
+		BPF_EMIT_CALL(BPF_FUNC_get_stackid),
+		BPF_MOV64_IMM(BPF_REG_0, 0),
+		BPF_EXIT_INSN(),
 	};
 
 	count = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, runs, 0);
@@ -439,13 +436,13 @@ static const volatile uint64_t *chain_collector(const char *function)
 	if (map < 0 || count == MAP_FAILED || fd < 0)
 		skip_case("no maps or no kprobe");
 	MUST(ioctl(fd, PERF_EVENT_IOC_SET_BPF,
-		   load_program(BPF_PROG_TYPE_KPROBE, code, ARRAY_SIZE(code))));
+		   bpf_load(BPF_PROG_TYPE_KPROBE, code, ARRAY_SIZE(code))));
 	return count;
 }
 
 /*
- * One hit of an event that counts nanoseconds is worth several samples. A program that comes in between two
- * of them collects another chain: each sample has its own all the same.
+ * One hit of an event that counts nanoseconds may be several samples. A program that runs between
+ * two of them collects another chain: each sample has its own nevertheless.
  */
 static bool samples_of_a_hit_have_their_chain(void)
 {
@@ -459,7 +456,7 @@ static bool samples_of_a_hit_have_their_chain(void)
 
 	pin_to_cpu(0);
 	runs = chain_collector("perf_output_begin_forward");
-	/* Until then the probe may be a trap, whose chains have a buffer of their own. */
+	/* Before, the probe may be a trap, and chains of traps have a buffer of their own. */
 	sleep_ms(1000);
 	attr.disabled = 1;
 	attr.sample_period = 50000;
@@ -477,10 +474,11 @@ static bool samples_of_a_hit_have_their_chain(void)
 		if (h->type != PERF_RECORD_SAMPLE)
 			continue;
 		samples++;
-		wrong += h->size != sizeof(*h) + 8 + 8 * chain[0] || chain[1] != (uint64_t)PERF_CONTEXT_KERNEL;
+		wrong += h->size != sizeof(*h) + 8 + 8 * chain[0] ||
+			 chain[1] != (uint64_t)PERF_CONTEXT_KERNEL;
 	}
-	return between("samples", samples, 200, 100000) & same("wrong", wrong, 0) &
-	       between("runs of the program", *runs, 200, 1000000);
+	return expect_between("samples", samples, 200, 100000) & expect_eq("wrong", wrong, 0) &
+	       expect_between("runs of the program", *runs, 200, 1000000);
 }
 
 static const struct test tests[] = {

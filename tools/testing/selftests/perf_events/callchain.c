@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Call chains: the functions that are in them and their order, the limits, and what keeps the
- * limits from being changed.
+ * Call chains: which functions they contain and in which order, the limits of their length, and
+ * when these limits cannot be changed.
  *
- * A page fault is taken at the bottom of a known sequence of calls that keep frame pointers. Run as
- * root. The compiler is told to leave frames and calls alone.
+ * A page fault is taken below a known sequence of calls that keep frame pointers; attributes keep
+ * the compiler from changing frames and calls. Run as root.
  */
-#include "perf_test.h"
+#include "expect.h"
+#include "workloads.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -16,18 +17,19 @@
 
 static long page;
 
-/* The last sample's chain. */
+/* The chain of the last sample. */
 static struct {
 	uint64_t	nr, ip[MAX_IPS];
 	unsigned int	samples;
 } chain;
 
-/* Every call has its frame, set up before anything else. */
-#define FRAME __attribute__((noinline, noclone, optimize("no-omit-frame-pointer", \
-			     "no-optimize-sibling-calls", "no-shrink-wrap")))
+/* Each call has its frame, set up before anything else. */
+#define FRAME noinline __noclone							\
+	__attribute__((optimize("no-omit-frame-pointer", "no-optimize-sibling-calls",	\
+				"no-shrink-wrap")))
 
-/* Calls itself @depth times and then touches @p. Each level returns to the same place. */
-FRAME static int descend(volatile char *p, int depth)
+/* Calls itself @depth times, then touches @p. Each level returns to the same address. */
+static FRAME int recurse_to_fault(volatile char *p, int depth)
 {
 	int ret;
 
@@ -35,14 +37,14 @@ FRAME static int descend(volatile char *p, int depth)
 		*p = 1;
 		return 0;
 	}
-	ret = descend(p, depth - 1);
+	ret = recurse_to_fault(p, depth - 1);
 	asm volatile("" : "+r" (ret));
 	return ret + 1;
 }
 
-FRAME static void outer(volatile char *p, int depth)
+static FRAME void call_recurse(volatile char *p, int depth)
 {
-	int ret = descend(p, depth);
+	int ret = recurse_to_fault(p, depth);
 
 	asm volatile("" : "+r" (ret));
 }
@@ -79,8 +81,8 @@ static void read_last(struct perf_event_mmap_page *user)
 	user->data_tail = tail;
 }
 
-/* The chain of a fault under DEPTH calls, in user space or, by a system call, in the kernel. */
-static bool sample(struct perf_event_attr attr, int depth, bool in_kernel)
+/* Takes the chain of a fault below @depth calls, in user space or, by read(2), in the kernel. */
+static bool take_chain(struct perf_event_attr attr, int depth, bool in_kernel)
 {
 	struct perf_event_mmap_page *user;
 	char *fresh;
@@ -91,13 +93,13 @@ static bool sample(struct perf_event_attr attr, int depth, bool in_kernel)
 	user = mmap(NULL, 17 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	fresh = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (user == MAP_FAILED || fresh == MAP_FAILED)
-		ktap_bail_out("mmap");
-	outer((volatile char *)&chain.samples, depth);	/* stack and code are there */
+		fail_case("mmap");
+	call_recurse((volatile char *)&chain.samples, depth);	/* maps stack and code */
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	if (!in_kernel)
-		outer(fresh, depth);
+		call_recurse(fresh, depth);
 	else if (read(zero, fresh, 8) != 8)
-		ktap_bail_out("read");
+		fail_case("read");
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	read_last(user);
 	munmap(fresh, page);
@@ -107,7 +109,7 @@ static bool sample(struct perf_event_attr attr, int depth, bool in_kernel)
 	return chain.samples == 1;
 }
 
-static uint64_t marks(void)
+static uint64_t context_marks(void)
 {
 	uint64_t n = 0;
 
@@ -125,84 +127,91 @@ static bool has_mark(uint64_t mark)
 	return false;
 }
 
-static void test_user(void)
+static bool user_chain(void)
 {
 	struct perf_event_attr attr = chain_attr();
-	unsigned int same = 0;
+	unsigned int equal = 0;
 	uintptr_t at;
+	bool ok = true;
 
 	attr.exclude_callchain_kernel = 1;
-	if (!ktap_result(sample(attr, DEPTH, false), "one sample of one fault"))
-		return;
-	at = (uintptr_t)descend;
-	ktap_result(chain.nr > DEPTH + 2 && chain.ip[0] == (uint64_t)PERF_CONTEXT_USER && marks() == 1,
-		    "user mark first, and no other");
-	ktap_result(chain.ip[1] - at < 256, "it begins at the store");
+	if (!expect(take_chain(attr, DEPTH, false), "one sample of one fault"))
+		return false;
+	at = (uintptr_t)recurse_to_fault;
+	ok &= expect(chain.nr > DEPTH + 2 && chain.ip[0] == (uint64_t)PERF_CONTEXT_USER &&
+		     context_marks() == 1, "user mark first, and no other");
+	ok &= expect(chain.ip[1] - at < 256, "it begins at the store");
 	for (unsigned int i = 2; i < 2 + DEPTH; i++)
-		same += chain.ip[i] == chain.ip[2] && chain.ip[i] - at < 256;
-	ktap_result(same == DEPTH, "then %d returns to one place: %u", DEPTH, same);
-	ktap_result(chain.ip[2 + DEPTH] - (uintptr_t)outer < 256, "then its caller");
+		equal += chain.ip[i] == chain.ip[2] && chain.ip[i] - at < 256;
+	ok &= expect(equal == DEPTH, "then %d returns to one place: %u", DEPTH, equal);
+	ok &= expect(chain.ip[2 + DEPTH] - (uintptr_t)call_recurse < 256, "then its caller");
+	return ok;
 }
 
-static void test_kernel(void)
+static bool kernel_chain(void)
 {
 	struct perf_event_attr attr = chain_attr();
+	bool ok = true;
 
-	if (!ktap_result(sample(attr, 0, true), "one sample of a fault in the kernel"))
-		return;
-	ktap_result(chain.ip[0] == (uint64_t)PERF_CONTEXT_KERNEL && (int64_t)chain.ip[1] < 0 &&
-		    chain.ip[1] < (uint64_t)PERF_CONTEXT_MAX && has_mark(PERF_CONTEXT_USER),
-		    "kernel part, then user part");
+	if (!expect(take_chain(attr, 0, true), "one sample of a fault in the kernel"))
+		return false;
+	ok &= expect(chain.ip[0] == (uint64_t)PERF_CONTEXT_KERNEL && (int64_t)chain.ip[1] < 0 &&
+		     chain.ip[1] < (uint64_t)PERF_CONTEXT_MAX && has_mark(PERF_CONTEXT_USER),
+		     "kernel part, then user part");
 
 	attr.exclude_callchain_user = 1;
-	ktap_result(sample(attr, 0, true) && marks() == 1 && has_mark(PERF_CONTEXT_KERNEL) &&
-		    chain.nr > 3, "exclude_callchain_user");
+	ok &= expect(take_chain(attr, 0, true) && context_marks() == 1 &&
+		     has_mark(PERF_CONTEXT_KERNEL) && chain.nr > 3, "exclude_callchain_user");
 	attr.exclude_callchain_user = 0;
 	attr.exclude_callchain_kernel = 1;
-	ktap_result(sample(attr, 0, true) && marks() == 1 && has_mark(PERF_CONTEXT_USER),
-		    "exclude_callchain_kernel");
+	ok &= expect(take_chain(attr, 0, true) && context_marks() == 1 &&
+		     has_mark(PERF_CONTEXT_USER), "exclude_callchain_kernel");
 	attr.exclude_callchain_user = 1;
-	ktap_result(sample(attr, 0, true) && chain.nr == 0, "neither: %llu",
-		    (unsigned long long)chain.nr);
+	ok &= expect(take_chain(attr, 0, true) && chain.nr == 0, "neither: %llu",
+		     (unsigned long long)chain.nr);
+	return ok;
 }
 
-static void test_limits(void)
+static bool chain_limits(void)
 {
 	struct perf_event_attr attr = chain_attr();
 	long most = sysctl_get("perf_event_max_stack", 127), contexts;
 	bool good = true;
 	char line[128];
+	bool ok = true;
 
 	for (unsigned int n = 1; n <= 8; n++) {
 		attr.sample_max_stack = n;
-		good &= sample(attr, DEPTH, false) && chain.nr - marks() == n;
+		good &= take_chain(attr, DEPTH, false) && chain.nr - context_marks() == n;
 	}
-	ktap_result(good, "sample_max_stack");
+	ok &= expect(good, "sample_max_stack");
 
 	attr.sample_max_stack = most + 1;
-	ktap_result(perf_open(&attr, 0, -1, -1, 0) == -1 && errno == EOVERFLOW &&
-		    (perf_reason(line, sizeof(line)) < 0 || strstr(line, "perf_event_max_stack")),
-		    "no more than perf_event_max_stack");
+	ok &= expect(perf_open(&attr, 0, -1, -1, 0) == -1 && errno == EOVERFLOW &&
+		     (perf_reason(line, sizeof(line)) < 0 || strstr(line, "perf_event_max_stack")),
+		     "no more than perf_event_max_stack");
 	attr.sample_max_stack = 0;
 
-	ktap_result(sysctl_set("perf_event_max_stack", 5) == 0 && sample(attr, DEPTH, false) &&
-		    chain.nr - marks() == 5, "perf_event_max_stack 5");
-	ktap_result(sysctl_set("perf_event_max_stack", 1000) == 0 && sample(attr, 600, false) &&
-		    chain.nr - marks() > 600, "perf_event_max_stack 1000: %llu",
-		    (unsigned long long)(chain.nr - marks()));
-	ktap_result(sysctl_set("perf_event_max_stack", 640 * 1024 + 1) == -1 && errno == EINVAL &&
-		    sysctl_set("perf_event_max_stack", -1) == -1 && errno == EINVAL, "its bounds");
+	ok &= expect(sysctl_set("perf_event_max_stack", 5) == 0 && take_chain(attr, DEPTH, false) &&
+		     chain.nr - context_marks() == 5, "perf_event_max_stack 5");
+	ok &= expect(sysctl_set("perf_event_max_stack", 1000) == 0 &&
+		     take_chain(attr, 600, false) && chain.nr - context_marks() > 600,
+		     "perf_event_max_stack 1000: %llu",
+		     (unsigned long long)(chain.nr - context_marks()));
+	ok &= expect(sysctl_set("perf_event_max_stack", 640 * 1024 + 1) == -1 && errno == EINVAL &&
+		     sysctl_set("perf_event_max_stack", -1) == -1 && errno == EINVAL, "its bounds");
 	sysctl_set("perf_event_max_stack", most);
 
 	contexts = sysctl_get("perf_event_max_contexts_per_stack", 8);
-	ktap_result(sysctl_set("perf_event_max_contexts_per_stack", 1) == 0 &&
-		    sample(attr, 0, true) && marks() == 1 && !has_mark(PERF_CONTEXT_USER),
-		    "perf_event_max_contexts_per_stack 1");
+	ok &= expect(sysctl_set("perf_event_max_contexts_per_stack", 1) == 0 &&
+		     take_chain(attr, 0, true) && context_marks() == 1 &&
+		     !has_mark(PERF_CONTEXT_USER), "perf_event_max_contexts_per_stack 1");
 	sysctl_set("perf_event_max_contexts_per_stack", contexts);
+	return ok;
 }
 
-/* Nobody changes the limits while there are users of them. */
-static void test_busy(void)
+/* The limits cannot be changed while an event uses them. */
+static bool busy_limits(void)
 {
 	struct perf_event_attr attr = chain_attr();
 	long most = sysctl_get("perf_event_max_stack", 127);
@@ -216,30 +225,14 @@ static void test_busy(void)
 		close(fd);
 		good &= sysctl_set("perf_event_max_stack", most) == 0;
 	}
-	ktap_result(good, "busy while an event wants chains, and not after");
-}
-
-static int tracepoint(const char *name)
-{
-	char path[100], line[16] = "";
-	FILE *f;
-	int id = 0;
-
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", name);
-	f = fopen(path, "r");
-	if (f) {
-		if (fgets(line, sizeof(line), f))
-			id = atoi(line);
-		fclose(f);
-	}
-	return id;
+	return expect(good, "busy while an event wants chains, and not after");
 }
 
 /*
- * Where there is no interrupt, a chain begins with whoever called the kernel's hook, and nobody is in it
+ * Without an interrupt a chain begins with the caller of the kernel's hook, and has no caller
  * twice.
  */
-static void callers(const char *what, struct perf_event_attr attr)
+static bool has_callers(const char *what, struct perf_event_attr attr)
 {
 	struct perf_event_mmap_page *user;
 	bool good;
@@ -249,7 +242,7 @@ static void callers(const char *what, struct perf_event_attr attr)
 	fd = perf_open(&attr, 0, -1, -1, 0);
 	user = mmap(NULL, 17 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (fd < 0 || user == MAP_FAILED)
-		ktap_bail_out("an event for callers");
+		fail_case("an event for callers");
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	usleep(2000);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -258,54 +251,52 @@ static void callers(const char *what, struct perf_event_attr attr)
 	       chain.ip[0] == (uint64_t)PERF_CONTEXT_KERNEL;
 	for (uint64_t i = 1; good && i + 1 < chain.nr; i++)
 		good = chain.ip[i] != chain.ip[i + 1];
-	if (!ktap_result(good, "%s", what)) {
+	if (!expect(good, "%s", what)) {
 		for (uint64_t i = 0; i < chain.nr && i < 8; i++)
 			ktap_note("%llx", (unsigned long long)chain.ip[i]);
 	}
 	munmap(user, 17 * page);
 	close(fd);
+	return good;
 }
 
-static void test_callers(void)
+static bool callers_of_hooks(void)
 {
 	struct perf_event_attr attr = chain_attr();
+	bool ok;
 
 	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
-	callers("callers of a software event's hook", attr);
+	ok = has_callers("callers of a software event's hook", attr);
 	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.config = tracepoint("sched/sched_switch");
-	callers("callers of a tracepoint", attr);
+	attr.config = tracepoint_id("sched/sched_switch");
+	return has_callers("callers of a tracepoint", attr) && ok;
 }
 
 /*
- * A function that the kernel calls while it writes a sample is traced, with a call chain too, which is
- * longer. The sample has its own chain nevertheless: its size is what its header says. For several
- * that one hit is worth see bpf.c.
+ * A function that the kernel calls while it writes a sample is traced, with a longer call chain.
+ * The sample has its own chain nevertheless: its size is that of its header. See bpf.c for several
+ * samples of one hit.
  */
-static void test_traced(void)
+static bool traced_output(void)
 {
-	const char *what = "a traced function in the middle of a sample";
 	struct perf_event_attr attr = chain_attr();
-	struct perf_event_attr trace = perf_attr(PERF_TYPE_TRACEPOINT, tracepoint("ftrace/function"));
+	struct perf_event_attr trace =
+		perf_attr(PERF_TYPE_TRACEPOINT, tracepoint_id("ftrace/function"));
 	struct perf_event_mmap_page *user;
 	unsigned int samples = 0, wrong = 0;
 	uint64_t tail = 0, mask;
 	int fd, tracer;
+	bool ok;
 
 	trace.sample_period = 1;
 	trace.sample_type = PERF_SAMPLE_CALLCHAIN;
 	trace.disabled = 1;
 	trace.exclude_callchain_user = 1;
-	tracer = trace.config ? perf_open(&trace, 0, -1, -1, 0) : -1;
-	if (tracer < 0) {
-		ktap_skip(what, "functions cannot be traced");
-		return;
-	}
-	if (ioctl(tracer, PERF_EVENT_IOC_SET_FILTER, "ip == perf_output_begin*")) {
-		ktap_result(false, "filter of functions");
-		close(tracer);
-		return;
-	}
+	tracer = trace.config != (uint64_t)-1 ? perf_open(&trace, 0, -1, -1, 0) : -1;
+	if (tracer < 0)
+		skip_case("functions cannot be traced");
+	if (ioctl(tracer, PERF_EVENT_IOC_SET_FILTER, "ip == perf_output_begin*"))
+		return expect(false, "filter of functions");
 	attr.config = PERF_COUNT_SW_CPU_CLOCK;
 	attr.sample_period = 100000;
 	attr.exclude_callchain_user = 1;
@@ -313,7 +304,7 @@ static void test_traced(void)
 	user = mmap(NULL, 65 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (fd < 0 || user == MAP_FAILED ||
 	    mmap(NULL, 9 * page, PROT_READ | PROT_WRITE, MAP_SHARED, tracer, 0) == MAP_FAILED)
-		ktap_bail_out("events");
+		fail_case("events");
 	ioctl(tracer, PERF_EVENT_IOC_ENABLE, 0);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (int i = 0; i < 100000 && user->data_head < 8 * (uint64_t)page; i++)
@@ -336,23 +327,27 @@ static void test_traced(void)
 		}
 		tail += header->size;
 	}
-	ktap_result(samples > 100 && !wrong && perf_count(tracer) > 10,
-		    "%s: %u samples, %u wrong, %llu calls", what, samples, wrong,
+	ok = expect(samples > 100 && !wrong && perf_count(tracer) > 10,
+		    "%u samples, %u wrong, %llu calls", samples, wrong,
 		    (unsigned long long)perf_count(tracer));
 	munmap(user, 65 * page);
 	close(fd);
 	close(tracer);
+	return ok;
 }
 
-int main(void)
+static void callchain_setup(void)
 {
 	page = sysconf(_SC_PAGESIZE);
-	ktap_start(0);
-	test_user();
-	test_kernel();
-	test_callers();
-	test_limits();
-	test_busy();
-	test_traced();
-	return ktap_finish();
 }
+
+static const struct test tests[] = {
+	{ "the chain of a fault in user space", user_chain },
+	{ "the chain of a fault in the kernel, and each part alone", kernel_chain },
+	{ "a chain begins with the caller of the hook", callers_of_hooks },
+	{ "sample_max_stack and the sysctls limit a chain", chain_limits },
+	{ "the sysctls are busy while an event takes chains", busy_limits },
+	{ "a traced function in the middle of a sample", traced_output },
+};
+
+TESTS_MAIN_SETUP(tests, callchain_setup)

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of cgroups: they count the tasks of a cgroup and of those below it, on one CPU, also while
- * tasks move between cgroups and cgroups come and go.
+ * Events of cgroups: they count the tasks of a cgroup and of its descendants, on one CPU, also
+ * while tasks move between cgroups and cgroups are created and removed.
  */
-#include "workload.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "readings.h"
+#include "require.h"
+#include "workloads.h"
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,7 +20,7 @@
 
 static const char *root;
 
-/* The perf_event controller is there once some controller was asked for. */
+/* The perf_event controller exists only after another controller was enabled. */
 static void need_cgroups(void)
 {
 	char path[128];
@@ -83,7 +90,7 @@ static int open_soft(uint64_t config, int cgroup, int cpu)
 	return open_in(&attr, cgroup, cpu, -1);
 }
 
-/* A child on CPU 0 that faults once for each byte it is sent, and says when it has. */
+/* A child on CPU 0 that takes one page fault for each byte sent to it, and acknowledges it. */
 struct worker {
 	pid_t		pid;
 	struct gate	go, done;
@@ -98,28 +105,28 @@ static struct worker worker_new(int cpu)
 		pin_to_cpu(cpu);
 		for (;;) {
 			gate_wait(&w.go);
-			fault(PAGES);
+			fault_pages(PAGES);
 			gate_open(&w.done);
 		}
 	}
-	/* Everything that it needs is there after one round. */
+	/* All that the child needs is mapped after one round. */
 	gate_open(&w.go);
 	gate_wait(&w.done);
 	return w;
 }
 
-static void work(struct worker *w)
+static void worker_round(struct worker *w)
 {
 	gate_open(&w->go);
 	gate_wait(&w->done);
 }
 
-/* The faults of so many rounds: of a process that lives, few others come. */
-static bool rounds(const char *what, int fd, unsigned int nr)
+/* Checks the faults of @nr rounds: a running process takes few others. */
+static bool counts_rounds(const char *what, int fd, unsigned int nr)
 {
-	uint64_t value = read_timed(fd).value;
+	uint64_t value = read_timed_count(fd).value;
 
-	return between(what, value, nr * PAGES, nr * PAGES + nr * 2);
+	return expect_between(what, value, nr * PAGES, nr * PAGES + nr * 2);
 }
 
 static bool members_only(void)
@@ -135,19 +142,19 @@ static bool members_only(void)
 	move_to(in.pid, "a");
 	fd = open_soft(PERF_COUNT_SW_PAGE_FAULTS, dir, 0);
 	for (int i = 0; i < 20; i++) {
-		work(&in);
-		work(&out);
+		worker_round(&in);
+		worker_round(&out);
 	}
-	good = rounds("the member's", fd, 20);
-	end_child(in.pid);
-	end_child(out.pid);
+	good = counts_rounds("the member's", fd, 20);
+	kill_child(in.pid);
+	kill_child(out.pid);
 	close(fd);
 	remove_cgroup("a");
 	return good;
 }
 
-/* What is below counts above, too. */
-static bool hierarchy(void)
+/* Tasks of a descendant count for the ancestor as well. */
+static bool hierarchy_counts(void)
 {
 	int a, ab, fd_a, fd_ab, fd_root, top;
 	struct worker upper, lower;
@@ -165,13 +172,15 @@ static bool hierarchy(void)
 	fd_ab = open_soft(PERF_COUNT_SW_PAGE_FAULTS, ab, 0);
 	fd_root = open_soft(PERF_COUNT_SW_PAGE_FAULTS, top, 0);
 	for (int i = 0; i < 10; i++) {
-		work(&lower);
-		work(&upper);
+		worker_round(&lower);
+		worker_round(&upper);
 	}
-	good = rounds("the lower cgroup's", fd_ab, 10) & rounds("the upper one's", fd_a, 10) &
-	       between("the root's", read_timed(fd_root).value, 20 * PAGES, 30 * PAGES);
-	end_child(upper.pid);
-	end_child(lower.pid);
+	good = counts_rounds("the lower cgroup's", fd_ab, 10) &
+	       counts_rounds("the upper one's", fd_a, 10) &
+	       expect_between("the root's", read_timed_count(fd_root).value, 20 * PAGES,
+			      30 * PAGES);
+	kill_child(upper.pid);
+	kill_child(lower.pid);
 	close(fd_ab);
 	close(fd_a);
 	remove_cgroup("a/b");
@@ -194,14 +203,14 @@ static bool task_moves(void)
 	fd_b = open_soft(PERF_COUNT_SW_PAGE_FAULTS, b, 0);
 	for (int i = 0; i < 20; i++) {
 		move_to(w.pid, i & 1 ? "b" : "a");
-		work(&w);
+		worker_round(&w);
 		if (i % 4 == 3) {
 			move_to_root(w.pid);
-			work(&w);
+			worker_round(&w);
 		}
 	}
-	good = rounds("in the first", fd_a, 10) & rounds("in the second", fd_b, 10);
-	end_child(w.pid);
+	good = counts_rounds("in the first", fd_a, 10) & counts_rounds("in the second", fd_b, 10);
+	kill_child(w.pid);
 	close(fd_a);
 	close(fd_b);
 	remove_cgroup("a");
@@ -209,16 +218,16 @@ static bool task_moves(void)
 	return good;
 }
 
-/* It is moved while it runs, by another task: time and count follow at once. */
+/* Another task moves it while it runs: time and count follow at once. */
 static bool running_task_moves(void)
 {
 	int a, b, fd_a, fd_b;
-	struct timed ta, tb;
+	struct timed_count ta, tb;
 	pid_t pid;
 	bool good;
 
 	need_cgroups();
-	need_cpus(2);
+	require_cpus(2);
 	a = make_cgroup("a");
 	b = make_cgroup("b");
 	pin_to_cpu(0);
@@ -237,13 +246,13 @@ static bool running_task_moves(void)
 	sleep_ms(200);
 	move_to_root(pid);
 	sleep_ms(100);
-	ta = read_timed(fd_a);
-	tb = read_timed(fd_b);
-	end_child(pid);
-	good = between("clock of the first", ta.value, 150 * MS, 10000 * MS) &
-	       between("clock of the second", tb.value, 150 * MS, 10000 * MS) &
-	       near("time running", ta.running, ta.value, ta.value / 5) &
-	       same("moved away: stands still", read_timed(fd_b).value, tb.value);
+	ta = read_timed_count(fd_a);
+	tb = read_timed_count(fd_b);
+	kill_child(pid);
+	good = expect_between("clock of the first", ta.value, 150 * MS, 10000 * MS) &
+	       expect_between("clock of the second", tb.value, 150 * MS, 10000 * MS) &
+	       expect_near("time running", ta.running, ta.value, ta.value / 5) &
+	       expect_eq("moved away: stands still", read_timed_count(fd_b).value, tb.value);
 	close(fd_a);
 	close(fd_b);
 	remove_cgroup("a");
@@ -269,64 +278,84 @@ static bool cgroup_switches(void)
 	move_to(in.pid, "a");
 	all = MUST(perf_open(&any, -1, 0, -1, 0));
 	cpu = MUST(perf_open(&attr, -1, 0, -1, 0));
-	/* Between me in the root and the worker in its cgroup: there and back, and whoever comes in between. */
+	/* Between this task in the root and the worker in its cgroup, and between others. */
 	most = perf_count(all);
 	before = perf_count(cpu);
 	for (int i = 0; i < 100; i++)
-		work(&in);
+		worker_round(&in);
 	after = perf_count(cpu);
 	most = perf_count(all) - most;
-	good = between("there and back", after - before, 200, most);
-	/* Within the root: none. */
+	good = expect_between("there and back", after - before, 200, most);
+	/* Within the root there are none. */
 	before = perf_count(cpu);
 	for (int i = 0; i < 100; i++)
-		work(&too);
+		worker_round(&too);
 	after = perf_count(cpu);
-	good &= between("within a cgroup", after - before, 0, 20);
-	end_child(in.pid);
-	end_child(too.pid);
+	good &= expect_between("within a cgroup", after - before, 0, 20);
+	kill_child(in.pid);
+	kill_child(too.pid);
 	close(dir);
 	remove_cgroup("a");
 	return good;
 }
 
-/* A cgroup that is removed leaves its events standing still, and readable. */
+/* Cgroups that were removed and are still referred to; -1 if the kernel does not say. */
+static int nr_dying(void)
+{
+	FILE *f = fopen("/cgroup/cgroup.stat", "r");
+	char line[64];
+	int nr = -1;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "nr_dying_descendants %d", &nr) == 1)
+			break;
+	}
+	if (f)
+		fclose(f);
+	return nr;
+}
+
+/* Events of a cgroup that is removed stand still, and can be read. */
 static bool cgroup_goes(void)
 {
-	struct timed before, after;
+	struct timed_count before, after;
+	int dir, fd, dying;
 	struct worker w;
-	int dir, fd;
 	bool good;
 
 	need_cgroups();
+	dying = nr_dying();
 	dir = make_cgroup("a");
 	w = worker_new(0);
 	move_to(w.pid, "a");
 	fd = open_soft(PERF_COUNT_SW_PAGE_FAULTS, dir, 0);
-	work(&w);
+	worker_round(&w);
 	move_to_root(w.pid);
 	close(dir);
 	remove_cgroup("a");
-	before = read_timed(fd);
-	work(&w);
-	after = read_timed(fd);
-	good = between("before", before.value, PAGES, PAGES + 5) &
-	       same("after", after.value, before.value) &
-	       same("removed", access(path_of("a", ""), F_OK), -1);
+	before = read_timed_count(fd);
+	worker_round(&w);
+	after = read_timed_count(fd);
+	good = expect_between("before", before.value, PAGES, PAGES + 5) &
+	       expect_eq("after", after.value, before.value) &
+	       expect_eq("removed", access(path_of("a", ""), F_OK), -1);
 	close(fd);
-	end_child(w.pid);
-	return good;
+	kill_child(w.pid);
+	/* RCU frees it, and what earlier cases removed. */
+	for (int i = 0; i < 40 && nr_dying() > dying; i++)
+		sleep_ms(50);
+	return good & expect_eq("more removed cgroups are left", nr_dying() > dying, false);
 }
 
-/* Hardware, exact: a loop in the cgroup counts, one outside does not. */
-static bool hardware(void)
+/* Hardware counts exactly: a loop in the cgroup, not one outside. */
+static bool hardware_counts(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 	pid_t pid[2];
 	int dir, fd;
 	bool good = true;
 
-	need_instructions();
+	require_exact_instructions();
 	need_cgroups();
 	dir = make_cgroup("a");
 	attr.disabled = 0;
@@ -344,8 +373,8 @@ static bool hardware(void)
 	move_to(pid[0], "a");
 	kill(pid[0], SIGCONT);
 	kill(pid[1], SIGCONT);
-	good &= child_was_good(pid[0]) & child_was_good(pid[1]);
-	good &= near_permille("the member's loop", perf_count(fd), LOOP_INSNS(20000000), 2);
+	good &= child_succeeded(pid[0]) & child_succeeded(pid[1]);
+	good &= expect_near_permille("the member's loop", perf_count(fd), LOOP_INSNS(20000000), 2);
 	close(fd);
 	remove_cgroup("a");
 	return good;
@@ -359,7 +388,7 @@ static bool hardware_of_all_kinds(void)
 	bool good = true;
 	pid_t pid;
 
-	need_instructions();
+	require_exact_instructions();
 	need_cgroups();
 	dir = make_cgroup("a");
 	MUST(write_line(path_of("a", "cgroup.subtree_control"), "+pids"));
@@ -382,10 +411,10 @@ static bool hardware_of_all_kinds(void)
 	fd[2] = MUST(perf_open(&attr, -1, 0, -1, 0));
 	fd[3] = MUST(perf_open(&attr, pid, -1, -1, 0));
 	kill(pid, SIGCONT);
-	good &= child_was_good(pid);
+	good &= child_succeeded(pid);
 	for (int i = 0; i < 4; i++)
-		good &= near_permille("one of four", perf_count(fd[i]), 100 * LOOP_INSNS(200000),
-				      5);
+		good &= expect_near_permille("one of four", perf_count(fd[i]),
+					     100 * LOOP_INSNS(200000), 5);
 	for (int i = 0; i < 4; i++)
 		close(fd[i]);
 	remove_cgroup("a/b");
@@ -393,7 +422,7 @@ static bool hardware_of_all_kinds(void)
 	return good;
 }
 
-/* Many cgroups with hardware events of their own, more than there are counters: no turns needed. */
+/* Many cgroups with a hardware event each, more than counters: no multiplexing is needed. */
 static bool many_cgroups(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
@@ -402,7 +431,7 @@ static bool many_cgroups(void)
 	pid_t pid[16];
 	int fd[16];
 
-	need_instructions();
+	require_exact_instructions();
 	need_cgroups();
 	attr.disabled = 0;
 	attr.read_format = FORMAT_TIMES;
@@ -426,12 +455,12 @@ static bool many_cgroups(void)
 	for (int i = 0; i < 16; i++)
 		kill(pid[i], SIGCONT);
 	for (int i = 0; i < 16; i++)
-		good &= child_was_good(pid[i]);
+		good &= child_succeeded(pid[i]);
 	for (int i = 0; i < 16; i++) {
-		struct timed t = read_timed(fd[i]);
+		struct timed_count t = read_timed_count(fd[i]);
 
-		good &= near("a cgroup's loop", t.value, LOOP_INSNS((i + 1) * 500000), 5000);
-		good &= same("running", t.running, t.enabled);
+		good &= expect_near("a cgroup's loop", t.value, LOOP_INSNS((i + 1) * 500000), 5000);
+		good &= expect_eq("running", t.running, t.enabled);
 		close(fd[i]);
 		snprintf(name, sizeof(name), "m%d", i);
 		remove_cgroup(name);
@@ -439,7 +468,7 @@ static bool many_cgroups(void)
 	return good;
 }
 
-/* A stopped child in a cgroup, with a loop of half a second to go. */
+/* A stopped child in a cgroup, before a loop of half a second. */
 static pid_t stopped_member(const char *cgroup)
 {
 	pid_t pid = fork_child();
@@ -454,7 +483,7 @@ static pid_t stopped_member(const char *cgroup)
 	return pid;
 }
 
-/* A cgroup and the CPU it runs on want more counters than there are: both have their turns. */
+/* A cgroup and its CPU have more events than there are counters: both are multiplexed. */
 static bool cgroup_and_cpu(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
@@ -462,9 +491,9 @@ static bool cgroup_and_cpu(void)
 	bool good = true;
 	pid_t pid;
 
-	need_instructions();
+	require_exact_instructions();
 	need_cgroups();
-	if (!says_why())
+	if (!kernel_gives_reasons())
 		skip_case("this kernel does not promise turns");
 	dir = make_cgroup("a");
 	attr.read_format = FORMAT_TIMES;
@@ -476,13 +505,13 @@ static bool cgroup_and_cpu(void)
 		fd[8 + i] = MUST(perf_open(&attr, -1, 0, -1, 0));
 	}
 	kill(pid, SIGCONT);
-	good &= child_was_good(pid);
+	good &= child_succeeded(pid);
 	for (int i = 0; i < 16; i++) {
-		struct timed t = read_timed(fd[i]);
+		struct timed_count t = read_timed_count(fd[i]);
 
-		good &= between(i < 8 ? "the cgroup's, in thousandths" :
-				"the CPU's, in thousandths",
-				t.running * 1000 / t.enabled, 150, 999);
+		good &= expect_between(i < 8 ? "the cgroup's, in thousandths" :
+					       "the CPU's, in thousandths",
+				       t.running * 1000 / t.enabled, 150, 999);
 		close(fd[i]);
 	}
 	close(dir);
@@ -490,16 +519,16 @@ static bool cgroup_and_cpu(void)
 	return good;
 }
 
-/* What is pinned to a CPU stays there whatever a cgroup pins. */
+/* Pinned events of a CPU keep their counters, whatever a cgroup pins. */
 static bool pinned_to_cpu(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 	int fd[16], cpu, dir;
-	struct timed t;
+	struct timed_count t;
 	bool good;
 	pid_t pid;
 
-	need_instructions();
+	require_exact_instructions();
 	need_cgroups();
 	dir = make_cgroup("a");
 	attr.read_format = FORMAT_TIMES;
@@ -511,9 +540,9 @@ static bool pinned_to_cpu(void)
 	for (int i = 0; i < 16; i++)
 		fd[i] = open_in(&attr, dir, 0, -1);
 	kill(pid, SIGCONT);
-	good = child_was_good(pid);
-	t = read_timed(cpu);
-	good &= same("running", t.running, t.enabled);
+	good = child_succeeded(pid);
+	t = read_timed_count(cpu);
+	good &= expect_eq("running", t.running, t.enabled);
 	for (int i = 0; i < 16; i++)
 		close(fd[i]);
 	close(cpu);
@@ -522,7 +551,7 @@ static bool pinned_to_cpu(void)
 	return good;
 }
 
-/* A child on CPU 0 that runs a loop of 3 ms for each byte it is sent, and says when it has. */
+/* A child on CPU 0 that runs a loop of 3 ms for each byte sent to it, and acknowledges it. */
 static struct worker looper_new(void)
 {
 	struct worker w = { .go = gate_new(), .done = gate_new() };
@@ -540,23 +569,23 @@ static struct worker looper_new(void)
 }
 
 /*
- * A cgroup within another, each with almost as many events as there are counters: those of the
- * outer one have turns when the inner one's tasks run and need none when its own do.
+ * A cgroup within another, each with almost as many events as counters: the events of the outer one
+ * are multiplexed while tasks of the inner one run, not while its own do.
  */
-static bool nested(void)
+static bool nested_cgroups(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 	int fd[32], dir[2], nr;
 	struct worker w[2];
 	bool good = true;
 
-	need_instructions();
+	require_exact_instructions();
 	need_cgroups();
-	if (!says_why())
+	if (!kernel_gives_reasons())
 		skip_case("this kernel does not promise turns");
 	dir[0] = make_cgroup("a");
 	dir[1] = make_cgroup("a/b");
-	nr = capacity(PERF_COUNT_HW_INSTRUCTIONS) - 1;
+	nr = max_group_size(PERF_COUNT_HW_INSTRUCTIONS) - 1;
 	attr.read_format = FORMAT_TIMES;
 	attr.disabled = 0;
 	pin_to_cpu(1);
@@ -567,22 +596,23 @@ static bool nested(void)
 	for (int i = 0; i < 2 * nr; i++)
 		fd[i] = open_in(&attr, dir[i / nr], 0, -1);
 	for (int i = 0; i < 200; i++) {
-		work(&w[0]);
+		worker_round(&w[0]);
 		sleep_ms(1);
-		work(&w[1]);
+		worker_round(&w[1]);
 		sleep_ms(1);
 	}
 	for (int i = 0; i < 2 * nr; i++) {
-		struct timed t = read_timed(fd[i]);
+		struct timed_count t = read_timed_count(fd[i]);
 
-		good &= near_permille(i < nr ? "estimate for the outer one" :
-				      "estimate for the inner one", scaled(t),
-				      (i < nr ? 2 : 1) * 200 * LOOP_INSNS(1500000), 50);
-		good &= between("thousandths of its time", t.running * 1000 / t.enabled, 150, 1000);
+		good &= expect_near_permille(i < nr ? "estimate, outer" : "estimate, inner",
+					     scaled_count(t),
+					     (i < nr ? 2 : 1) * 200 * LOOP_INSNS(1500000), 50);
+		good &= expect_between("thousandths of its time", t.running * 1000 / t.enabled, 150,
+				       1000);
 		close(fd[i]);
 	}
-	end_child(w[0].pid);
-	end_child(w[1].pid);
+	kill_child(w[0].pid);
+	kill_child(w[1].pid);
 	close(dir[0]);
 	close(dir[1]);
 	remove_cgroup("a/b");
@@ -594,11 +624,11 @@ static bool nested(void)
 static bool outer_one_later(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
-	struct timed inner, outer;
+	struct timed_count inner, outer;
 	int fd[3], dir[2];
 	bool good = true;
 
-	need_instructions();
+	require_exact_instructions();
 	need_cgroups();
 	dir[0] = make_cgroup("a");
 	dir[1] = make_cgroup("a/b");
@@ -611,16 +641,19 @@ static bool outer_one_later(void)
 	run_loop(10000000);
 	fd[2] = open_in(&attr, dir[0], 0, -1);
 	run_loop(10000000);
-	fault(PAGES);
-	inner = read_timed(fd[0]);
-	outer = read_timed(fd[2]);
+	fault_pages(PAGES);
+	inner = read_timed_count(fd[0]);
+	outer = read_timed_count(fd[2]);
 	move_to_root(getpid());
 
-	good &= near_permille("the inner one's loops", inner.value, LOOP_INSNS(20000000), 2);
-	good &= near_permille("the outer one's loop", outer.value, LOOP_INSNS(10000000), 2);
-	good &= between("time that the inner one waited", inner.enabled - inner.running, 0, 0);
-	good &= between("time that the outer one waited", outer.enabled - outer.running, 0, 0);
-	good &= between("the inner one's faults", read_timed(fd[1]).value, PAGES, PAGES + 20);
+	good &= expect_near_permille("the inner one's loops", inner.value, LOOP_INSNS(20000000), 2);
+	good &= expect_near_permille("the outer one's loop", outer.value, LOOP_INSNS(10000000), 2);
+	good &= expect_between("time that the inner one waited", inner.enabled - inner.running, 0,
+			       0);
+	good &= expect_between("time that the outer one waited", outer.enabled - outer.running, 0,
+			       0);
+	good &= expect_between("the inner one's faults", read_timed_count(fd[1]).value, PAGES,
+			       PAGES + 20);
 	for (int i = 0; i < 3; i++)
 		close(fd[i]);
 	remove_cgroup("a/b");
@@ -628,8 +661,8 @@ static bool outer_one_later(void)
 	return good;
 }
 
-/* A group of software and hardware in a cgroup reads as one. */
-static bool groups(void)
+/* A group of software and hardware events of a cgroup is read as one. */
+static bool group_of_events(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CPU_CLOCK);
 	struct worker w;
@@ -646,21 +679,21 @@ static bool groups(void)
 	attr.config = PERF_COUNT_SW_PAGE_FAULTS;
 	open_in(&attr, dir, 0, leader);
 	for (int i = 0; i < 10; i++)
-		work(&w);
-	good &= read_format(leader, attr.read_format, &r) && same("members", r.nr, 2) &&
-		near("clock", r.member[0].value, r.running, r.running / 10 + MS) &&
-		between("faults", r.member[1].value, 10 * PAGES, 10 * PAGES + 20);
+		worker_round(&w);
+	good &= read_in_format(leader, attr.read_format, &r) && expect_eq("members", r.nr, 2) &&
+		expect_near("clock", r.member[0].value, r.running, r.running / 10 + MS) &&
+		expect_between("faults", r.member[1].value, 10 * PAGES, 10 * PAGES + 20);
 	other = perf_open(&attr, -1, 0, leader, 0);
-	if (says_why())
-		good &= refused("a CPU's event in a cgroup's group", other, EINVAL, "group");
+	if (kernel_gives_reasons())
+		good &= expect_refused("a CPU's event in a cgroup's group", other, EINVAL, "group");
 	close(other);
-	end_child(w.pid);
+	kill_child(w.pid);
 	close(leader);
 	remove_cgroup("a");
 	return good;
 }
 
-/* A fork stays in its parent's cgroup; the exit of a member takes nothing away. */
+/* A child of a member is a member; the exit of a member does not change the count. */
 static bool members_fork_and_exit(void)
 {
 	pid_t pid;
@@ -677,21 +710,21 @@ static bool members_fork_and_exit(void)
 		for (int i = 0; i < 20; i++) {
 			pid = fork_child();
 			if (!pid) {
-				fault(PAGES);
+				fault_pages(PAGES);
 				_exit(0);
 			}
 			waitpid(pid, NULL, 0);
 		}
 		_exit(0);
 	}
-	good = child_was_good(pid) &
-	       between("faults", read_timed(fd).value, 20 * PAGES, 20 * PAGES + 20 * 60);
+	good = child_succeeded(pid) & expect_between("faults", read_timed_count(fd).value,
+						     20 * PAGES, 20 * PAGES + 20 * 60);
 	close(fd);
 	remove_cgroup("a");
 	return good;
 }
 
-/* Its tasks are away at nearly every tick: a throttled event is not stopped for good. */
+/* The tasks are away at nearly every tick: a throttled event still continues. */
 static bool throttled_goes_on(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
@@ -703,7 +736,7 @@ static bool throttled_goes_on(void)
 	int dir, fd;
 
 	need_cgroups();
-	need_instructions();
+	require_exact_instructions();
 	dir = make_cgroup("throttled");
 	in = worker_new(0);
 	move_to(in.pid, "throttled");
@@ -714,8 +747,8 @@ static bool throttled_goes_on(void)
 	attr.read_format = FORMAT_TIMES;
 	fd = open_in(&attr, dir, 0, -1);
 	for (int i = 0; i < 60; i++) {
-		work(&in);
-		now = read_timed(fd).value;
+		worker_round(&in);
+		now = read_timed_count(fd).value;
 		without += now == before;
 		before = now;
 		sleep_ms(10);
@@ -723,29 +756,96 @@ static bool throttled_goes_on(void)
 	sysctl_set("perf_event_max_sample_rate", rate);
 	sysctl_set("perf_cpu_time_max_percent", percent);
 	close(fd);
-	end_child(in.pid);
+	kill_child(in.pid);
 	close(dir);
 	remove_cgroup("throttled");
-	return between("of 60 bursts, those not counted", without, 0, 6);
+	return expect_between("of 60 bursts, those not counted", without, 0, 6);
+}
+
+#define DEEP	4	/* nested cgroups on each side of a switch */
+
+/* Nested in one another below @top; an event in each on CPU 0. */
+static void open_nested(const char *top, char name[][32], int *fd)
+{
+	for (int i = 0; i < DEEP; i++) {
+		snprintf(name[i], sizeof(name[i]), "%s%s", i ? name[i - 1] : top, i ? "/in" : "");
+		fd[i] = open_soft(PERF_COUNT_SW_PAGE_FAULTS, make_cgroup(name[i]), 0);
+	}
+}
+
+/* Takes page faults whenever the gate opens, then opens the other one. */
+static pid_t fault_in_turn(const char *cgroup, struct gate *mine, struct gate *other)
+{
+	pid_t pid = fork_child();
+
+	if (pid) {
+		move_to(pid, cgroup);
+		return pid;
+	}
+	MUST(pin_to_cpu(0));
+	for (;;) {
+		gate_wait(mine);
+		fault_pages(PAGES);
+		gate_open(other);
+	}
+}
+
+/* The tasks of the innermost cgroup are those of all. */
+static bool nested_agree(const int *fd)
+{
+	uint64_t outermost = read_timed_count(fd[0]).value;
+	bool good = expect_between("faults", outermost, 2 * PAGES, UINT64_MAX);
+
+	for (int i = 1; i < DEEP; i++)
+		good &= expect_eq("faults in a nested cgroup", read_timed_count(fd[i]).value,
+				  outermost);
+	return good;
+}
+
+/* A switch between the leaves changes as many contexts as there are cgroups. */
+static bool deep_switches(void)
+{
+	char x[DEEP][32], y[DEEP][32];
+	struct gate to_x = gate_new(), to_y = gate_new();
+	int in_x[DEEP], in_y[DEEP];
+	bool good = true;
+	pid_t pid[2];
+
+	need_cgroups();
+	open_nested("deep-x", x, in_x);
+	open_nested("deep-y", y, in_y);
+	pid[0] = fault_in_turn(x[DEEP - 1], &to_x, &to_y);
+	pid[1] = fault_in_turn(y[DEEP - 1], &to_y, &to_x);
+	gate_open(&to_x);
+	sleep_ms(300);
+	kill_child(pid[0]);
+	kill_child(pid[1]);
+	good &= nested_agree(in_x) & nested_agree(in_y);
+	for (int i = DEEP; i--;) {
+		remove_cgroup(x[i]);
+		remove_cgroup(y[i]);
+	}
+	return good;
 }
 
 static const struct test tests[] = {
+	{ "switches between cgroups that are nested four deep", deep_switches },
 	{ "members are counted, others not", members_only },
-	{ "cgroups below are counted, too", hierarchy },
+	{ "cgroups below count, too", hierarchy_counts },
 	{ "a task moves between cgroups", task_moves },
 	{ "a task moves while it runs", running_task_moves },
 	{ "cgroup-switches", cgroup_switches },
 	{ "a cgroup is removed", cgroup_goes },
 	{ "members fork and exit", members_fork_and_exit },
-	{ "a group of events", groups },
-	{ "hardware: a member's loop within 0.2 %", hardware },
+	{ "a group of events", group_of_events },
+	{ "hardware: a member's loop within 0.2 %", hardware_counts },
 	{ "hardware: events of cgroups, CPU and task", hardware_of_all_kinds },
 	{ "hardware: more cgroups than counters", many_cgroups },
 	{ "hardware: a cgroup and its CPU take turns", cgroup_and_cpu },
-	{ "hardware: what is pinned to a CPU comes before what is to a cgroup", pinned_to_cpu },
-	{ "hardware: turns of a cgroup within another", nested },
-	{ "hardware: events of an outer cgroup come later", outer_one_later },
-	{ "hardware: throttled while its tasks come for moments", throttled_goes_on },
+	{ "hardware: pinned events of a CPU have priority over those of a cgroup", pinned_to_cpu },
+	{ "hardware: a cgroup within another takes turns", nested_cgroups },
+	{ "hardware: events of an outer cgroup are opened later", outer_one_later },
+	{ "hardware: throttled events of tasks that run for moments", throttled_goes_on },
 };
 
 TESTS_MAIN(tests)

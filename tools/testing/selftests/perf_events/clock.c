@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Clocks: the clock events against the time that passed and the time that the task ran; and the
- * times that every event has, enabled and running.
+ * Times: clock events against the time that passes and the CPU time of the task, and the times
+ * enabled and running of every event.
  */
-#include "workload.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "readings.h"
+#include "records.h"
+#include "require.h"
+#include "workloads.h"
 
 #include <sys/resource.h>
 
@@ -18,7 +26,7 @@ static int open_clock(uint64_t config, pid_t pid, int cpu)
 	return MUST(perf_open(&attr, pid, cpu, -1, 0));
 }
 
-/* The clock is between what passed inside and around enabling and disabling it. */
+/* A clock lies between the time inside and the time around enabling and disabling. */
 struct span {
 	uint64_t	before, begin, end, after;
 };
@@ -27,52 +35,52 @@ static bool in_span(const char *what, uint64_t value, const struct span *s)
 {
 	uint64_t least = s->end - s->begin, most = s->after - s->before;
 
-	return between(what, value, least - least / 20, most + most / 20);
+	return expect_between(what, value, least - least / 20, most + most / 20);
 }
 
 static bool task_clock_is_cpu_time(void)
 {
 	int fd = open_clock(PERF_COUNT_SW_TASK_CLOCK, 0, -1);
 	struct span s, wall;
-	struct timed t;
+	struct timed_count t;
 
-	wall.before = now_ns();
-	s.before = thread_ns();
-	enable(fd);
-	wall.begin = now_ns();
-	s.begin = thread_ns();
+	wall.before = monotonic_ns();
+	s.before = thread_cpu_ns();
+	event_enable(fd);
+	wall.begin = monotonic_ns();
+	s.begin = thread_cpu_ns();
 	for (int i = 0; i < 10; i++) {
 		spin_ms(10);
 		sleep_ms(10);
 	}
-	s.end = thread_ns();
-	wall.end = now_ns();
-	disable(fd);
-	s.after = thread_ns();
-	wall.after = now_ns();
-	t = read_timed(fd);
+	s.end = thread_cpu_ns();
+	wall.end = monotonic_ns();
+	event_disable(fd);
+	s.after = thread_cpu_ns();
+	wall.after = monotonic_ns();
+	t = read_timed_count(fd);
 	return in_span("task-clock", t.value, &s) & in_span("time enabled", t.enabled, &s) &
-	       same("time running", t.running, t.enabled) &
-	       between("time that passed", wall.end - wall.begin, 200 * MS, UINT64_MAX);
+	       expect_eq("time running", t.running, t.enabled) &
+	       expect_between("time that passed", wall.end - wall.begin, 200 * MS, UINT64_MAX);
 }
 
-/* cpu-clock of a task: the same as its task-clock. */
+/* cpu-clock of a task is the same as its task-clock. */
 static bool cpu_clock_of_a_task(void)
 {
 	int fd = open_clock(PERF_COUNT_SW_CPU_CLOCK, 0, -1);
 	struct span s;
 
-	s.before = thread_ns();
-	enable(fd);
-	s.begin = thread_ns();
+	s.before = thread_cpu_ns();
+	event_enable(fd);
+	s.begin = thread_cpu_ns();
 	for (int i = 0; i < 10; i++) {
 		spin_ms(10);
 		sleep_ms(10);
 	}
-	s.end = thread_ns();
-	disable(fd);
-	s.after = thread_ns();
-	return in_span("cpu-clock", read_timed(fd).value, &s);
+	s.end = thread_cpu_ns();
+	event_disable(fd);
+	s.after = thread_cpu_ns();
+	return in_span("cpu-clock", read_timed_count(fd).value, &s);
 }
 
 /* Of a CPU: time that passes, idle or not. */
@@ -83,25 +91,25 @@ static bool clocks_of_a_cpu(void)
 	for (int i = 0; i < 2; i++) {
 		int fd = open_clock(i ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK, -1, 0);
 		struct span s;
-		struct timed t;
+		struct timed_count t;
 
-		s.before = now_ns();
-		enable(fd);
-		s.begin = now_ns();
+		s.before = monotonic_ns();
+		event_enable(fd);
+		s.begin = monotonic_ns();
 		spin_ms(30);
 		sleep_ms(70);
-		s.end = now_ns();
-		disable(fd);
-		s.after = now_ns();
-		t = read_timed(fd);
+		s.end = monotonic_ns();
+		event_disable(fd);
+		s.after = monotonic_ns();
+		t = read_timed_count(fd);
 		good &= in_span(i ? "task-clock" : "cpu-clock", t.value, &s);
 		good &= in_span("time enabled", t.enabled, &s);
-		good &= same("time running", t.running, t.enabled);
+		good &= expect_eq("time running", t.running, t.enabled);
 	}
 	return good;
 }
 
-/* Two tasks on one CPU: each has half of the time. */
+/* Two tasks on one CPU have half of the time each. */
 static bool shared_cpu(void)
 {
 	int fd, child, cpu;
@@ -116,72 +124,74 @@ static bool shared_cpu(void)
 	cpu = open_clock(PERF_COUNT_SW_CPU_CLOCK, -1, 0);
 	fd = open_clock(PERF_COUNT_SW_TASK_CLOCK, 0, -1);
 	child = open_clock(PERF_COUNT_SW_TASK_CLOCK, pid, -1);
-	enable(cpu);
-	enable(fd);
-	enable(child);
+	event_enable(cpu);
+	event_enable(fd);
+	event_enable(child);
 	spin_ms(500);
-	disable(child);
-	disable(fd);
-	disable(cpu);
-	end_child(pid);
-	all = read_timed(cpu).value;
-	mine = read_timed(fd).value;
-	its = read_timed(child).value;
-	return near_permille("both", mine + its, all, 30) &
-	       between("mine, in thousandths", mine * 1000 / all, 250, 750);
+	event_disable(child);
+	event_disable(fd);
+	event_disable(cpu);
+	kill_child(pid);
+	all = read_timed_count(cpu).value;
+	mine = read_timed_count(fd).value;
+	its = read_timed_count(child).value;
+	return expect_near_permille("both", mine + its, all, 30) &
+	       expect_between("mine, in thousandths", mine * 1000 / all, 250, 750);
 }
 
-/* A disabled event's clocks stand still; enabled again they go on from there. */
+/* The times of a disabled event stand still; they continue when it is enabled again. */
 static bool times_stand_still(void)
 {
 	int fd = open_clock(PERF_COUNT_SW_CPU_CLOCK, -1, 0);
-	struct timed first, second, third;
+	struct timed_count first, second, third;
 
-	first = read_timed(fd);
-	if (!same("never enabled", first.enabled | first.running | first.value, 0))
+	first = read_timed_count(fd);
+	if (!expect_eq("never enabled", first.enabled | first.running | first.value, 0))
 		return false;
-	enable(fd);
+	event_enable(fd);
 	sleep_ms(20);
-	disable(fd);
-	first = read_timed(fd);
+	event_disable(fd);
+	first = read_timed_count(fd);
 	sleep_ms(20);
-	second = read_timed(fd);
-	enable(fd);
+	second = read_timed_count(fd);
+	event_enable(fd);
 	sleep_ms(20);
-	third = read_timed(fd);
-	return between("enabled", first.enabled, 20 * MS, 10000 * MS) &
-	       same("enabled, while disabled", second.enabled, first.enabled) &
-	       same("value, while disabled", second.value, first.value) &
-	       between("enabled again", third.enabled - second.enabled, 20 * MS, 10000 * MS) &
-	       near("value and time", third.value, third.running, MS);
+	third = read_timed_count(fd);
+	return expect_between("enabled", first.enabled, 20 * MS, 10000 * MS) &
+	       expect_eq("enabled, while disabled", second.enabled, first.enabled) &
+	       expect_eq("value, while disabled", second.value, first.value) &
+	       expect_between("enabled again", third.enabled - second.enabled, 20 * MS,
+			      10000 * MS) &
+	       expect_near("value and time", third.value, third.running, MS);
 }
 
-/* Times of a task's event: only while the task runs. */
+/* The times of an event of a task rise only while the task runs. */
 static bool times_of_a_sleeper(void)
 {
 	int fd = open_clock(PERF_COUNT_SW_DUMMY, 0, -1);
-	struct timed t;
+	struct timed_count t;
 	uint64_t most;
 
-	most = thread_ns();
-	enable(fd);
+	most = thread_cpu_ns();
+	event_enable(fd);
 	sleep_ms(100);
-	disable(fd);
-	most = thread_ns() - most;
-	t = read_timed(fd);
-	return between("enabled", t.enabled, 1, most + most / 50) & same("running", t.running, t.enabled);
+	event_disable(fd);
+	most = thread_cpu_ns() - most;
+	t = read_timed_count(fd);
+	return expect_between("enabled", t.enabled, 1, most + most / 50) &
+	       expect_eq("running", t.running, t.enabled);
 }
 
-/* Reading a sleeping or a running other task's clock: rising, and no faster than time. */
+/* The clock of another task, sleeping or running, rises and is not faster than time. */
 static bool clock_of_another_task(void)
 {
-	struct timed t, last = { 0 };
+	struct timed_count t, last = { 0 };
 	uint64_t begin, now;
 	bool good = true;
 	pid_t pid;
 	int fd;
 
-	need_cpus(2);
+	require_cpus(2);
 	pid = fork_child();
 	if (!pid) {
 		pin_to_cpu(1);
@@ -191,69 +201,71 @@ static bool clock_of_another_task(void)
 		}
 	}
 	pin_to_cpu(0);
-	begin = now_ns();
+	begin = monotonic_ns();
 	fd = open_clock(PERF_COUNT_SW_TASK_CLOCK, pid, -1);
-	enable(fd);
+	event_enable(fd);
 	for (int i = 0; i < 50; i++) {
 		usleep(3000);
-		t = read_timed(fd);
-		now = now_ns();
-		good &= between("value", t.value, last.value, now - begin);
-		good &= between("enabled", t.enabled, last.enabled, now - begin);
-		good &= near("value and running", t.value, t.running, MS);
+		t = read_timed_count(fd);
+		now = monotonic_ns();
+		good &= expect_between("value", t.value, last.value, now - begin);
+		good &= expect_between("enabled", t.enabled, last.enabled, now - begin);
+		good &= expect_near("value and running", t.value, t.running, MS);
 		last = t;
 	}
-	end_child(pid);
-	return good & between("in the end", last.value, 10 * MS, UINT64_MAX);
+	kill_child(pid);
+	return good & expect_between("in the end", last.value, 10 * MS, UINT64_MAX);
 }
 
-/* A task's event bound to a CPU: enabled wherever the task runs, running there only. */
+/* An event of a task on a CPU: enabled wherever the task runs, running only there. */
 static bool times_of_a_bound_event(void)
 {
-	struct timed t;
+	struct timed_count t;
 	int fd;
 
-	need_cpus(2);
+	require_cpus(2);
 	pin_to_cpu(0);
 	fd = open_clock(PERF_COUNT_SW_TASK_CLOCK, 0, 1);
-	enable(fd);
+	event_enable(fd);
 	spin_ms(50);
-	t = read_timed(fd);
-	if (!same("running elsewhere", t.running, 0) || !same("value elsewhere", t.value, 0))
+	t = read_timed_count(fd);
+	if (!expect_eq("running elsewhere", t.running, 0) ||
+	    !expect_eq("value elsewhere", t.value, 0))
 		return false;
 	pin_to_cpu(1);
 	spin_ms(50);
 	pin_to_cpu(0);
-	t = read_timed(fd);
-	return between("value", t.value, 45 * MS, 1000 * MS) &
-	       near("value and running", t.value, t.running, 2 * MS) &
-	       between("enabled", t.enabled, 95 * MS, 2000 * MS);
+	t = read_timed_count(fd);
+	return expect_between("value", t.value, 45 * MS, 1000 * MS) &
+	       expect_near("value and running", t.value, t.running, 2 * MS) &
+	       expect_between("enabled", t.enabled, 95 * MS, 2000 * MS);
 }
 
-/* IOC_RESET sets the value back and leaves the times. */
+/* IOC_RESET clears the value, not the times. */
 static bool reset_leaves_times(void)
 {
 	int fd = open_clock(PERF_COUNT_SW_PAGE_FAULTS, 0, -1);
-	struct timed before, after;
+	struct timed_count before, after;
 
-	enable(fd);
+	event_enable(fd);
 	spin_ms(20);
 	free(calloc(1, 1 << 20));
-	disable(fd);
-	before = read_timed(fd);
+	event_disable(fd);
+	before = read_timed_count(fd);
 	MUST(ioctl(fd, PERF_EVENT_IOC_RESET, 0));
-	after = read_timed(fd);
-	return same("value", after.value, 0) & same("enabled", after.enabled, before.enabled) &
-	       same("running", after.running, before.running);
+	after = read_timed_count(fd);
+	return expect_eq("value", after.value, 0) &
+	       expect_eq("enabled", after.enabled, before.enabled) &
+	       expect_eq("running", after.running, before.running);
 }
 
-/* Many tasks, forked one after the other: their clocks add up to the time of all of them. */
+/* The clocks of many tasks, forked in turn, add up to the time of all of them. */
 static bool children_add_up(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
 	struct rusage usage;
 	uint64_t want;
-	struct timed t;
+	struct timed_count t;
 	int fd;
 
 	attr.read_format = FORMAT_TIMES;
@@ -269,24 +281,23 @@ static bool children_add_up(void)
 		}
 		waitpid(pid, NULL, 0);
 	}
-	t = read_timed(fd);
+	t = read_timed_count(fd);
 	MUST(getrusage(RUSAGE_CHILDREN, &usage));
 	want = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000ull +
 	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000ull;
 	ktap_note("children's time: %llu us, the clock's %llu us",
 		  (unsigned long long)want / 1000, (unsigned long long)t.value / 1000);
-	return between("clock of all", t.value, 100 * MS * 9 / 10, 100000 * MS) &
-	       near("value and running", t.value, t.running, 2 * MS);
+	return expect_between("clock of all", t.value, 100 * MS * 9 / 10, 100000 * MS) &
+	       expect_near("value and running", t.value, t.running, 2 * MS) &
+	       expect_near("enabled and running", t.enabled, t.running, 2 * MS);
 }
 
-/*
- * The user page: the time as it goes by, without a system call.
- */
+/* The user page shows the time without a system call. */
 
 #define PAGE_ROUNDS	200
 #define ROUNDING	4	/* ns */
 
-/* What the page's formula is about: the TSC, or the virtual counter. */
+/* The counter that the formula of the user page refers to: TSC or virtual counter. */
 static uint64_t hardware_counter(void)
 {
 #if defined(__x86_64__)
@@ -307,10 +318,8 @@ struct page_time {
 	uint32_t	index;
 };
 
-typedef volatile struct perf_event_mmap_page user_page;
-
-/* As the page's description says. */
-static struct page_time page_now(user_page *page)
+/* The formula in the description of struct perf_event_mmap_page. */
+static struct page_time page_now(volatile struct perf_event_mmap_page *page)
 {
 	uint64_t cycles, whole, rest, ns;
 	struct page_time t;
@@ -335,9 +344,10 @@ static struct page_time page_now(user_page *page)
 	return t;
 }
 
-static user_page *map_page(int fd)
+static volatile struct perf_event_mmap_page *map_page(int fd)
 {
-	user_page *page = mmap(NULL, 2 * getpagesize(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	volatile struct perf_event_mmap_page *page =
+		mmap(NULL, 2 * getpagesize(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (page == MAP_FAILED)
 		fail_case("mmap");
@@ -346,20 +356,20 @@ static user_page *map_page(int fd)
 	return page;
 }
 
-static bool page_is_between(user_page *page, int fd)
+static bool page_is_between(volatile struct perf_event_mmap_page *page, int fd)
 {
-	struct timed before = read_timed(fd), after;
+	struct timed_count before = read_timed_count(fd), after;
 	struct page_time t = page_now(page);
 
-	after = read_timed(fd);
-	return between("enabled by the page", t.enabled, before.enabled - ROUNDING,
-		       after.enabled + ROUNDING) &&
-	       (!t.index || between("running by the page", t.running, before.running - ROUNDING,
-				    after.running + ROUNDING));
+	after = read_timed_count(fd);
+	return expect_between("enabled by the page", t.enabled, before.enabled - ROUNDING,
+			      after.enabled + ROUNDING) &&
+	       (!t.index || expect_between("running by the page", t.running,
+					   before.running - ROUNDING, after.running + ROUNDING));
 }
 
-/* Each reading of the page is between two that read(2) gives. */
-static bool page_tells_time(user_page *page, int fd)
+/* Each reading of the page lies between two of read(2). */
+static bool page_tells_time(volatile struct perf_event_mmap_page *page, int fd)
 {
 	for (int i = 0; i < PAGE_ROUNDS; i++) {
 		if (!page_is_between(page, fd))
@@ -368,11 +378,14 @@ static bool page_tells_time(user_page *page, int fd)
 	return true;
 }
 
-/* Mapped before it is enabled; away from the CPU; disabled, and enabled again. */
+/*
+ * The page is mapped before the event is enabled; then the task sleeps, and the event is disabled
+ * and enabled again.
+ */
 static bool page_follows(struct perf_event_attr attr, pid_t pid, int cpu)
 {
-	struct timed t;
-	user_page *page;
+	struct timed_count t;
+	volatile struct perf_event_mmap_page *page;
 	int fd;
 
 	pin_to_cpu(0);
@@ -382,16 +395,16 @@ static bool page_follows(struct perf_event_attr attr, pid_t pid, int cpu)
 	page = map_page(fd);
 	for (int i = 0; i < 3; i++) {
 		spin_ms(5);
-		enable(fd);
+		event_enable(fd);
 		if (!page_tells_time(page, fd))
 			return false;
 		sleep_ms(20);
 		if (!page_tells_time(page, fd))
 			return false;
-		disable(fd);
-		t = read_timed(fd);
-		if (!same("enabled by the page, disabled", page->time_enabled, t.enabled) |
-		    !same("running by the page, disabled", page->time_running, t.running))
+		event_disable(fd);
+		t = read_timed_count(fd);
+		if (!expect_eq("enabled by the page, disabled", page->time_enabled, t.enabled) |
+		    !expect_eq("running by the page, disabled", page->time_running, t.running))
 			return false;
 	}
 	return true;
@@ -414,11 +427,11 @@ static bool page_time_of_a_counter(void)
 	long access = sysctl_get("perf_user_access", -1);
 	bool good;
 
-	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
 		skip_case("no cycle counter");
 	if (access < 0)
 		return page_follows(attr, 0, -1);
-	attr.config1 = 2;	/* arm64: to be read by its program */
+	attr.config1 = 2;	/* arm64: user space may read it */
 	sysctl_set("perf_user_access", 1);
 	good = page_follows(attr, 0, -1);
 	sysctl_set("perf_user_access", access);
@@ -431,8 +444,8 @@ static bool page_time_of_a_cpu(void)
 	       page_follows(sw_attr(PERF_COUNT_SW_CPU_CLOCK), -1, 0);
 }
 
-/* Records of header, time and address. When @addr was touched, 0 if it was not; none is left. */
-static uint64_t fault_time(user_page *page, uint64_t addr)
+/* Reads all records of header, time and address. Returns the time of @addr, 0 if it has none. */
+static uint64_t fault_time(volatile struct perf_event_mmap_page *page, uint64_t addr)
 {
 	const char *data = (char *)page + page->data_offset;
 	uint64_t time = 0;
@@ -449,11 +462,11 @@ static uint64_t fault_time(user_page *page, uint64_t addr)
 	return time;
 }
 
-/* With time_zero it is the time that samples show. */
+/* With cap_user_time_zero the formula gives the time of samples. */
 static bool page_clock_is_samples_time(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
-	user_page *page;
+	volatile struct perf_event_mmap_page *page;
 
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
@@ -468,42 +481,44 @@ static bool page_clock_is_samples_time(void)
 
 		*fresh = 1;
 		after = page_now(page).clock;
-		if (!between("the sample's time", fault_time(page, (uintptr_t)fresh),
-			     before - ROUNDING, after + ROUNDING))
+		if (!expect_between("the sample's time", fault_time(page, (uintptr_t)fresh),
+				    before - ROUNDING, after + ROUNDING))
 			return false;
 	}
 	return true;
 }
 
-/* What a narrow counter leaves out is in time_cycles. */
+/* time_cycles extends a narrow counter. */
 static bool page_cycles_extend(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_DUMMY);
-	user_page *page = map_page(open_self(&attr, -1));
+	volatile struct perf_event_mmap_page *page = map_page(open_self(&attr, -1));
 	uint64_t cycles = hardware_counter();
 
 	if (!page->cap_user_time_short)
 		skip_case("no cap_user_time_short");
-	/* Architected are 56 bits at least; the clock looks at it once an hour at least. */
-	return same("time_mask, a mask", page->time_mask & (page->time_mask + 1), 0) &
-	       between("time_mask", page->time_mask, (1ull << 56) - 1, UINT64_MAX) &
-	       between("time_cycles", page->time_cycles, 1, cycles);
+	/*
+	 * The architecture guarantees 56 bits; the kernel reads the counter at least once an hour.
+	 */
+	return expect_eq("time_mask, a mask", page->time_mask & (page->time_mask + 1), 0) &
+	       expect_between("time_mask", page->time_mask, (1ull << 56) - 1, UINT64_MAX) &
+	       expect_between("time_cycles", page->time_cycles, 1, cycles);
 }
 
-/* A clock that records tell the time by, but that the formula does not. */
+/* An event with another clockid, for which the formula gives no time. */
 static bool page_of_another_clock(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
-	user_page *page;
+	volatile struct perf_event_mmap_page *page;
 
 	attr.use_clockid = 1;
 	attr.clockid = CLOCK_MONOTONIC;
 	page = map_page(open_self(&attr, -1));
-	return same("cap_user_time_zero", page->cap_user_time_zero, 0);
+	return expect_eq("cap_user_time_zero", page->cap_user_time_zero, 0);
 }
 
 static const struct test tests[] = {
-	{ "task-clock is the task's CPU time", task_clock_is_cpu_time },
+	{ "task-clock is the CPU time of the task", task_clock_is_cpu_time },
 	{ "cpu-clock of a task is its CPU time", cpu_clock_of_a_task },
 	{ "clocks of a CPU are the time that passes", clocks_of_a_cpu },
 	{ "clocks of two tasks add up to their CPU's", shared_cpu },
@@ -513,13 +528,13 @@ static const struct test tests[] = {
 	{ "times of an event bound to a CPU", times_of_a_bound_event },
 	{ "IOC_RESET leaves the times", reset_leaves_times },
 	{ "clocks of children add up", children_add_up },
-	{ "the user page tells a software event's time", page_time_of_software },
-	{ "the user page tells a counter's time", page_time_of_a_counter },
-	{ "the user page tells the time of a CPU's event", page_time_of_a_cpu },
-	{ "the user page's clock is the samples' time", page_clock_is_samples_time },
-	{ "the user page's counter is extended", page_cycles_extend },
+	{ "the user page shows the time of a software event", page_time_of_software },
+	{ "the user page shows the time of a counter", page_time_of_a_counter },
+	{ "the user page shows the time of an event of a CPU", page_time_of_a_cpu },
+	{ "the clock of the user page is that of the samples", page_clock_is_samples_time },
+	{ "the counter of the user page is extended", page_cycles_extend },
 #ifdef __x86_64__
-	{ "the user page does not tell another clock's time", page_of_another_clock },
+	{ "the user page shows no time of another clock", page_of_another_clock },
 #endif
 };
 

@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * System calls of 32-bit programs: int $0x80 enters the kernel as theirs do, whatever the code around
- * it is. What is pointed to is static, and therefore below 4 GiB. Numbers of ioctls that contain the
- * size of a pointer are others there.
+ * System calls of 32-bit programs: int $0x80 enters the kernel as in such a program, whatever the
+ * mode of the code. All pointers are to static memory, which is below 4 GiB. Numbers of ioctls that
+ * contain the size of a pointer differ.
  */
-#include "workload.h"
-#include "record.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "readings.h"
+#include "workloads.h"
 
 #include <poll.h>
 #include <linux/hw_breakpoint.h>
 
 #ifdef __x86_64__
 
-/* i386's numbers. */
+/* Numbers of i386. */
 #define READ32		3
 #define IOCTL32		54
 #define POLL32		168
 #define MMAP2_32	192
 #define OPEN32		336
 
-/* -1 and errno, as of a C library. */
-static long call32(uint32_t nr, uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t e,
-		   uint32_t f)
+/* Returns -1 and errno, as the C library does. */
+static long syscall_32(uint32_t nr, uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t e,
+		       uint32_t f)
 {
 	uint64_t last = f;
 	uint32_t ret;
@@ -37,36 +41,41 @@ static long call32(uint32_t nr, uint32_t a, uint32_t b, uint32_t c, uint32_t d, 
 	return ret;
 }
 
-static uint32_t low(const void *p)
+static uint32_t low_address(const void *p)
 {
 	if ((uintptr_t)p >> 32)
 		fail_case("static data are not below 4 GiB");
 	return (uintptr_t)p;
 }
 
-static int open32(const struct perf_event_attr *wanted, pid_t pid, int cpu, int group)
+static int open_32(const struct perf_event_attr *wanted, pid_t pid, int cpu, int group)
 {
 	static struct perf_event_attr attr;
 
 	attr = *wanted;
-	return call32(OPEN32, low(&attr), pid, cpu, group, PERF_FLAG_FD_CLOEXEC, 0);
+	return syscall_32(OPEN32, low_address(&attr), pid, cpu, group, PERF_FLAG_FD_CLOEXEC, 0);
 }
 
-static long ioctl32(int fd, uint32_t request, uint32_t arg)
+static long ioctl_32(int fd, uint32_t request, uint32_t arg)
 {
-	return call32(IOCTL32, fd, request, arg, 0, 0, 0);
+	return syscall_32(IOCTL32, fd, request, arg, 0, 0, 0);
 }
 
-static uint64_t count32(int fd)
+static uint64_t count_32(int fd)
 {
 	static uint64_t value;
 
-	return call32(READ32, fd, low(&value), sizeof(value), 0, 0, 0) == sizeof(value) ? value :
-	       UINT64_MAX;
+	return syscall_32(READ32, fd, low_address(&value), sizeof(value), 0, 0, 0) ==
+			       sizeof(value) ?
+		       value :
+		       UINT64_MAX;
 }
 
-/* The number that a request has where pointers have four bytes. */
-#define FOUR(request)	_IOC(_IOC_DIR(request), _IOC_TYPE(request), _IOC_NR(request), 4)
+/* The number of a request where pointers have four bytes. */
+static unsigned int ioc_32(unsigned int request)
+{
+	return _IOC(_IOC_DIR(request), _IOC_TYPE(request), _IOC_NR(request), 4);
+}
 
 static struct perf_event_attr fault_attr(void)
 {
@@ -74,35 +83,35 @@ static struct perf_event_attr fault_attr(void)
 
 	attr.disabled = 1;
 	attr.exclude_kernel = 1;
-	fault(2);
+	fault_pages(2);
 	return attr;
 }
 
-/* Negative numbers, and what is wider than a register, arrive as they should. */
-static bool opens(void)
+/* Negative numbers and arguments wider than a register. */
+static bool open_events(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	bool good = true;
 	int fd;
 
 	attr.disabled = 0;
-	fd = MUST(open32(&attr, 0, -1, -1));
-	fault(10);
-	good &= same("faults", count32(fd), 10);
-	MUST(open32(&attr, getpid(), 0, -1));
-	MUST(open32(&attr, -1, 0, -1));
-	MUST(open32(&attr, 0, -1, fd));
-	good &= refused("no target", open32(&attr, -1, -1, -1), EINVAL, "cpu");
-	good &= refused("no group", open32(&attr, 0, -1, -2), EBADF, "group_fd");
-	good &= refused("no attr", call32(OPEN32, 8, 0, -1, -1, 0, 0), EFAULT, "attr");
-	good &= refused("flags", call32(OPEN32, 8, 0, -1, -1, 1u << 31, 0), EINVAL,
-			"flags");
+	fd = MUST(open_32(&attr, 0, -1, -1));
+	fault_pages(10);
+	good &= expect_eq("faults", count_32(fd), 10);
+	MUST(open_32(&attr, getpid(), 0, -1));
+	MUST(open_32(&attr, -1, 0, -1));
+	MUST(open_32(&attr, 0, -1, fd));
+	good &= expect_refused("no target", open_32(&attr, -1, -1, -1), EINVAL, "cpu");
+	good &= expect_refused("no group", open_32(&attr, 0, -1, -2), EBADF, "group_fd");
+	good &= expect_refused("no attr", syscall_32(OPEN32, 8, 0, -1, -1, 0, 0), EFAULT, "attr");
+	good &= expect_refused("flags", syscall_32(OPEN32, 8, 0, -1, -1, 1u << 31, 0), EINVAL,
+			       "flags");
 	attr.sample_period = 1ull << 63;
-	return good & refused("bit 63", open32(&attr, 0, -1, -1), EINVAL, "sample_period");
+	return good & expect_refused("bit 63", open_32(&attr, 0, -1, -1), EINVAL, "sample_period");
 }
 
-/* Counts, times and ids have 64 bits everywhere. */
-static bool reads(void)
+/* Counts, times and ids have 64 bits in both. */
+static bool read_events(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	static uint64_t words[16];
@@ -110,22 +119,27 @@ static bool reads(void)
 	bool good = true;
 
 	attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | FORMAT_TIMES;
-	fd = MUST(open32(&attr, 0, -1, -1));
-	sibling = MUST(open32(&attr, 0, -1, fd));
-	MUST(ioctl32(fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP));
-	fault(20);
-	MUST(ioctl32(fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP));
-	good &= same("length", call32(READ32, fd, low(words), sizeof(words), 0, 0, 0), 7 * 8);
-	good &= same("members", words[0], 2);
-	good &= same("times", words[1], words[2]);
-	good &= same("leader", words[3], 20);
-	good &= same("sibling", words[5], 20);
-	good &= refused("short", call32(READ32, sibling, low(words), 55, 0, 0, 0), ENOSPC, "read");
-	good &= refused("not mapped", call32(READ32, fd, 8, 56, 0, 0, 0), EFAULT, "read");
+	fd = MUST(open_32(&attr, 0, -1, -1));
+	sibling = MUST(open_32(&attr, 0, -1, fd));
+	MUST(ioctl_32(fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP));
+	fault_pages(20);
+	MUST(ioctl_32(fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP));
+	good &= expect_eq("length",
+			  syscall_32(READ32, fd, low_address(words), sizeof(words), 0, 0, 0),
+			  7 * 8);
+	good &= expect_eq("members", words[0], 2);
+	good &= expect_eq("times", words[1], words[2]);
+	good &= expect_eq("leader", words[3], 20);
+	good &= expect_eq("sibling", words[5], 20);
+	good &= expect_refused("short",
+			       syscall_32(READ32, sibling, low_address(words), 55, 0, 0, 0), ENOSPC,
+			       "read");
+	good &= expect_refused("not mapped", syscall_32(READ32, fd, 8, 56, 0, 0, 0), EFAULT,
+			       "read");
 	return good;
 }
 
-static bool controls(void)
+static bool control_events(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	static uint64_t period = 5, none;
@@ -133,41 +147,45 @@ static bool controls(void)
 	int fd;
 
 	attr.sample_period = 100;
-	fd = MUST(open32(&attr, 0, -1, -1));
-	MUST(ioctl32(fd, PERF_EVENT_IOC_ENABLE, 0));
-	fault(10);
-	MUST(ioctl32(fd, PERF_EVENT_IOC_DISABLE, 0));
-	fault(10);
-	good &= same("enabled", count32(fd), 10);
-	MUST(ioctl32(fd, PERF_EVENT_IOC_RESET, 0));
-	good &= same("reset", count32(fd), 0);
-	MUST(ioctl32(fd, PERF_EVENT_IOC_REFRESH, 1));
-	MUST(ioctl32(fd, PERF_EVENT_IOC_PERIOD, low(&period)));
-	good &= refused("period 0", ioctl32(fd, PERF_EVENT_IOC_PERIOD, low(&none)), EINVAL, "period");
-	good &= refused("pause", ioctl32(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1), EINVAL, "buffer");
-	MUST(ioctl32(fd, PERF_EVENT_IOC_SET_OUTPUT, -1));
-	good &= refused("output", ioctl32(fd, PERF_EVENT_IOC_SET_OUTPUT, -2), EBADF, "output");
-	good &= refused("program", ioctl32(fd, PERF_EVENT_IOC_SET_BPF, -1), EBADF, "bpf");
-	return good & refused("unknown", ioctl32(fd, _IO('$', 99), 0), ENOTTY, "ioctl");
+	fd = MUST(open_32(&attr, 0, -1, -1));
+	MUST(ioctl_32(fd, PERF_EVENT_IOC_ENABLE, 0));
+	fault_pages(10);
+	MUST(ioctl_32(fd, PERF_EVENT_IOC_DISABLE, 0));
+	fault_pages(10);
+	good &= expect_eq("enabled", count_32(fd), 10);
+	MUST(ioctl_32(fd, PERF_EVENT_IOC_RESET, 0));
+	good &= expect_eq("reset", count_32(fd), 0);
+	MUST(ioctl_32(fd, PERF_EVENT_IOC_REFRESH, 1));
+	MUST(ioctl_32(fd, PERF_EVENT_IOC_PERIOD, low_address(&period)));
+	good &= expect_refused("period 0", ioctl_32(fd, PERF_EVENT_IOC_PERIOD, low_address(&none)),
+			       EINVAL, "period");
+	good &= expect_refused("pause", ioctl_32(fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1), EINVAL,
+			       "buffer");
+	MUST(ioctl_32(fd, PERF_EVENT_IOC_SET_OUTPUT, -1));
+	good &= expect_refused("output", ioctl_32(fd, PERF_EVENT_IOC_SET_OUTPUT, -2), EBADF,
+			       "output");
+	good &= expect_refused("program", ioctl_32(fd, PERF_EVENT_IOC_SET_BPF, -1), EBADF, "bpf");
+	return good & expect_refused("unknown", ioctl_32(fd, _IO('$', 99), 0), ENOTTY, "ioctl");
 }
 
-/* The native numbers do as well. */
-static bool ids(void)
+/* The native numbers work as well. */
+static bool event_ids(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	static uint64_t id, again;
 	bool good = true;
 	int fd;
 
-	fd = MUST(open32(&attr, 0, -1, -1));
-	good &= same("number", FOUR(PERF_EVENT_IOC_ID), 0x80042407);
-	MUST(ioctl32(fd, FOUR(PERF_EVENT_IOC_ID), low(&id)));
+	fd = MUST(open_32(&attr, 0, -1, -1));
+	good &= expect_eq("number", ioc_32(PERF_EVENT_IOC_ID), 0x80042407);
+	MUST(ioctl_32(fd, ioc_32(PERF_EVENT_IOC_ID), low_address(&id)));
 	MUST(ioctl(fd, PERF_EVENT_IOC_ID, &again));
-	good &= between("id", id, 1, UINT64_MAX) & same("id", id, again);
+	good &= expect_between("id", id, 1, UINT64_MAX) & expect_eq("id", id, again);
 	again = 0;
-	MUST(ioctl32(fd, PERF_EVENT_IOC_ID, low(&again)));
-	good &= same("id by its native number", again, id);
-	return good & refused("not mapped", ioctl32(fd, FOUR(PERF_EVENT_IOC_ID), 8), EFAULT, "id:");
+	MUST(ioctl_32(fd, PERF_EVENT_IOC_ID, low_address(&again)));
+	good &= expect_eq("id by its native number", again, id);
+	return good & expect_refused("not mapped", ioctl_32(fd, ioc_32(PERF_EVENT_IOC_ID), 8),
+				     EFAULT, "id:");
 }
 
 static int open_switches(void)
@@ -177,48 +195,53 @@ static int open_switches(void)
 
 	if (attr.config == UINT64_MAX)
 		skip_case("no tracepoint");
-	return MUST(open32(&attr, 0, -1, -1));
+	return MUST(open_32(&attr, 0, -1, -1));
 }
 
-static bool filters(void)
+static bool set_filters(void)
 {
 	static const char nobody[] = "prev_pid == 0x7ffffff", wrong[] = "no_field == 1";
 	int filtered = open_switches(), all = open_switches();
 	uint64_t before;
 	bool good = true;
 
-	good &= same("number", FOUR(PERF_EVENT_IOC_SET_FILTER), 0x40042406);
-	MUST(ioctl32(filtered, FOUR(PERF_EVENT_IOC_SET_FILTER), low(nobody)));
-	before = count32(filtered);
+	good &= expect_eq("number", ioc_32(PERF_EVENT_IOC_SET_FILTER), 0x40042406);
+	MUST(ioctl_32(filtered, ioc_32(PERF_EVENT_IOC_SET_FILTER), low_address(nobody)));
+	before = count_32(filtered);
 	for (int i = 0; i < 5; i++)
 		usleep(1000);
-	good &= same("filtered", count32(filtered), before);
-	good &= between("not filtered", count32(all), 5, 1000);
-	good &= refused("wrong", ioctl32(all, FOUR(PERF_EVENT_IOC_SET_FILTER), low(wrong)), EINVAL,
-			"filter");
-	return good & refused("not mapped", ioctl32(filtered, FOUR(PERF_EVENT_IOC_SET_FILTER), 8),
-			      EFAULT, "filter");
+	good &= expect_eq("filtered", count_32(filtered), before);
+	good &= expect_between("not filtered", count_32(all), 5, 1000);
+	good &= expect_refused("wrong",
+			       ioctl_32(all, ioc_32(PERF_EVENT_IOC_SET_FILTER), low_address(wrong)),
+			       EINVAL, "filter");
+	return good & expect_refused("not mapped",
+				     ioctl_32(filtered, ioc_32(PERF_EVENT_IOC_SET_FILTER), 8),
+				     EFAULT, "filter");
 }
 
-static bool queries(void)
+static bool query_bpf(void)
 {
 	static struct perf_event_query_bpf query = { .prog_cnt = 77 };
 	struct perf_event_attr attr = fault_attr();
 	int fd = open_switches();
 	bool good = true;
 
-	good &= same("number", FOUR(PERF_EVENT_IOC_QUERY_BPF), 0xc004240a);
-	MUST(ioctl32(fd, FOUR(PERF_EVENT_IOC_QUERY_BPF), low(&query)));
-	good &= same("programs", query.prog_cnt, 0);
+	good &= expect_eq("number", ioc_32(PERF_EVENT_IOC_QUERY_BPF), 0xc004240a);
+	MUST(ioctl_32(fd, ioc_32(PERF_EVENT_IOC_QUERY_BPF), low_address(&query)));
+	good &= expect_eq("programs", query.prog_cnt, 0);
 	query.ids_len = 1 << 20;
-	good &= refused("too many", ioctl32(fd, FOUR(PERF_EVENT_IOC_QUERY_BPF), low(&query)), E2BIG,
-			"ids_len");
-	fd = MUST(open32(&attr, 0, -1, -1));
-	return good & refused("no tracepoint", ioctl32(fd, FOUR(PERF_EVENT_IOC_QUERY_BPF), low(&query)),
+	good &= expect_refused("too many",
+			       ioctl_32(fd, ioc_32(PERF_EVENT_IOC_QUERY_BPF), low_address(&query)),
+			       E2BIG, "ids_len");
+	fd = MUST(open_32(&attr, 0, -1, -1));
+	return good &
+	       expect_refused("no tracepoint",
+			      ioctl_32(fd, ioc_32(PERF_EVENT_IOC_QUERY_BPF), low_address(&query)),
 			      EINVAL, "tracepoint");
 }
 
-static bool modifies(void)
+static bool modify_attributes(void)
 {
 	static struct perf_event_attr bp;
 	static volatile long watched[2];
@@ -227,23 +250,23 @@ static bool modifies(void)
 
 	bp = perf_attr(PERF_TYPE_BREAKPOINT, 0);
 	bp.bp_type = HW_BREAKPOINT_W;
-	bp.bp_addr = low((void *)&watched[0]);
+	bp.bp_addr = low_address((void *)&watched[0]);
 	bp.bp_len = 8;
 	bp.exclude_kernel = 1;
-	fd = MUST(open32(&bp, 0, -1, -1));
+	fd = MUST(open_32(&bp, 0, -1, -1));
 	watched[0] = 1;
 	watched[1] = 1;
-	good &= same("the first", count32(fd), 1);
-	bp.bp_addr = low((void *)&watched[1]);
-	good &= same("number", FOUR(PERF_EVENT_IOC_MODIFY_ATTRIBUTES), 0x4004240b);
-	MUST(ioctl32(fd, FOUR(PERF_EVENT_IOC_MODIFY_ATTRIBUTES), low(&bp)));
+	good &= expect_eq("the first", count_32(fd), 1);
+	bp.bp_addr = low_address((void *)&watched[1]);
+	good &= expect_eq("number", ioc_32(PERF_EVENT_IOC_MODIFY_ATTRIBUTES), 0x4004240b);
+	MUST(ioctl_32(fd, ioc_32(PERF_EVENT_IOC_MODIFY_ATTRIBUTES), low_address(&bp)));
 	watched[0] = 2;
 	for (int i = 0; i < 3; i++)
 		watched[1] = i;
-	return good & same("the second", count32(fd), 4);
+	return good & expect_eq("the second", count_32(fd), 4);
 }
 
-/* What is no pointer has no other number: a period has eight bytes for everybody. */
+/* Numbers without a pointer are the same: a period has eight bytes in both. */
 static bool only_pointers_are_translated(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -252,16 +275,18 @@ static bool only_pointers_are_translated(void)
 	int fd;
 
 	attr.sample_period = 100;
-	fd = MUST(open32(&attr, 0, -1, -1));
-	good = refused("PERIOD with 4 bytes", ioctl32(fd, FOUR(PERF_EVENT_IOC_PERIOD), low(&period)),
-		       ENOTTY, "ioctl");
-	good &= refused("of a 64-bit program", ioctl(fd, FOUR(PERF_EVENT_IOC_ID), &period), ENOTTY,
-			"ioctl");
-	return good & refused("ID with 2 bytes", ioctl32(fd, _IOC(_IOC_READ, '$', 7, 2), low(&period)),
+	fd = MUST(open_32(&attr, 0, -1, -1));
+	good = expect_refused("PERIOD with 4 bytes",
+			      ioctl_32(fd, ioc_32(PERF_EVENT_IOC_PERIOD), low_address(&period)),
 			      ENOTTY, "ioctl");
+	good &= expect_refused("of a 64-bit program", ioctl(fd, ioc_32(PERF_EVENT_IOC_ID), &period),
+			       ENOTTY, "ioctl");
+	return good & expect_refused("ID with 2 bytes",
+				     ioctl_32(fd, _IOC(_IOC_READ, '$', 7, 2), low_address(&period)),
+				     ENOTTY, "ioctl");
 }
 
-static bool maps(void)
+static bool map_and_poll(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	static struct pollfd p = { .events = POLLIN };
@@ -273,51 +298,48 @@ static bool maps(void)
 	attr.sample_period = 1;
 	attr.sample_type = PERF_SAMPLE_TID;
 	attr.wakeup_events = 1;
-	p.fd = MUST(open32(&attr, 0, -1, -1));
-	base = call32(MMAP2_32, 0, 3 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, p.fd, 0);
+	p.fd = MUST(open_32(&attr, 0, -1, -1));
+	base = syscall_32(MMAP2_32, 0, 3 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, p.fd, 0);
 	if (base < 0)
 		fail_case("mmap2");
 	page = (void *)base;
-	good &= between("address", base, 4096, UINT32_MAX);
-	good &= same("data_offset", page->data_offset, 4096);
-	good &= same("data_size", page->data_size, 2 * 4096);
-	MUST(ioctl32(p.fd, PERF_EVENT_IOC_ENABLE, 0));
-	fault(3);
-	MUST(ioctl32(p.fd, PERF_EVENT_IOC_DISABLE, 0));
-	good &= same("poll", call32(POLL32, low(&p), 1, 0, 0, 0, 0), 1);
-	good &= same("head", page->data_head, 3 * 16);
+	good &= expect_between("address", base, 4096, UINT32_MAX);
+	good &= expect_eq("data_offset", page->data_offset, 4096);
+	good &= expect_eq("data_size", page->data_size, 2 * 4096);
+	MUST(ioctl_32(p.fd, PERF_EVENT_IOC_ENABLE, 0));
+	fault_pages(3);
+	MUST(ioctl_32(p.fd, PERF_EVENT_IOC_DISABLE, 0));
+	good &= expect_eq("poll", syscall_32(POLL32, low_address(&p), 1, 0, 0, 0, 0), 1);
+	good &= expect_eq("head", page->data_head, 3 * 16);
 	h = (void *)(base + 4096);
-	good &= same("type", h->type, PERF_RECORD_SAMPLE);
-	good &= same("pid", *(uint32_t *)(h + 1), getpid());
-	good &= refused("another size", call32(MMAP2_32, 0, 2 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
-					       p.fd, 0), EINVAL, "mmap");
-	MUST(ioctl32(p.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
-	MUST(ioctl32(p.fd, PERF_EVENT_IOC_ENABLE, 0));
-	fault(3);
-	return good & same("head, paused", page->data_head, 3 * 16);
+	good &= expect_eq("type", h->type, PERF_RECORD_SAMPLE);
+	good &= expect_eq("pid", *(uint32_t *)(h + 1), getpid());
+	good &= expect_refused("another size",
+			       syscall_32(MMAP2_32, 0, 2 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
+					  p.fd, 0),
+			       EINVAL, "mmap");
+	MUST(ioctl_32(p.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1));
+	MUST(ioctl_32(p.fd, PERF_EVENT_IOC_ENABLE, 0));
+	fault_pages(3);
+	return good & expect_eq("head, paused", page->data_head, 3 * 16);
 }
 
 static const struct test tests[] = {
-	{ "open", opens },
-	{ "read", reads },
-	{ "ioctls without pointers", controls },
-	{ "ID", ids },
-	{ "SET_FILTER", filters },
-	{ "QUERY_BPF", queries },
-	{ "MODIFY_ATTRIBUTES", modifies },
+	{ "perf_event_open", open_events },
+	{ "read", read_events },
+	{ "ioctls without pointers", control_events },
+	{ "IOC_ID", event_ids },
+	{ "IOC_SET_FILTER", set_filters },
+	{ "IOC_QUERY_BPF", query_bpf },
+	{ "IOC_MODIFY_ATTRIBUTES", modify_attributes },
 	{ "only pointers have another size", only_pointers_are_translated },
-	{ "mmap and poll", maps },
+	{ "mmap and poll", map_and_poll },
 };
 
 TESTS_MAIN(tests)
 
 #else
 
-int main(void)
-{
-	ktap_start(0);
-	ktap_skip("compat", "no system calls of other programs");
-	return ktap_finish();
-}
+TESTS_MAIN_SKIPPED("compat", "no system calls of other programs")
 
 #endif

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is done to an event that is open: the ioctls that concern counting, each for the event, for
- * its group and for its children, and prctl(2) for all of a task's.
+ * Operations on an open event: the ioctls that concern counting, for the event, its group and its
+ * children, and prctl(2) for all events of a task.
  */
-#include "workload.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "require.h"
+#include "workloads.h"
 
 #include <poll.h>
 
@@ -18,10 +24,10 @@ static struct perf_event_attr fault_attr(void)
 	return attr;
 }
 
-/* What fault() itself needs is there after it ran once. */
+/* All that fault_pages() itself needs is mapped after its first run. */
 static void warm_up(void)
 {
-	fault(2);
+	fault_pages(2);
 }
 
 static bool enable_and_disable(void)
@@ -31,22 +37,22 @@ static bool enable_and_disable(void)
 	bool good = true;
 
 	warm_up();
-	fault(PAGES);
-	good &= same("before", perf_count(fd), 0);
-	enable(fd);
-	enable(fd);
-	fault(PAGES);
-	good &= same("enabled", perf_count(fd), PAGES);
-	disable(fd);
-	disable(fd);
-	fault(PAGES);
-	good &= same("disabled", perf_count(fd), PAGES);
-	enable(fd);
-	fault(PAGES);
-	return good & same("enabled again", perf_count(fd), 2 * PAGES);
+	fault_pages(PAGES);
+	good &= expect_eq("before", perf_count(fd), 0);
+	event_enable(fd);
+	event_enable(fd);
+	fault_pages(PAGES);
+	good &= expect_eq("enabled", perf_count(fd), PAGES);
+	event_disable(fd);
+	event_disable(fd);
+	fault_pages(PAGES);
+	good &= expect_eq("disabled", perf_count(fd), PAGES);
+	event_enable(fd);
+	fault_pages(PAGES);
+	return good & expect_eq("enabled again", perf_count(fd), 2 * PAGES);
 }
 
-/* FLAG_GROUP acts on the whole group, whichever member it is said to. */
+/* FLAG_GROUP acts on the whole group, through any of its members. */
 static bool flag_group(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -56,22 +62,22 @@ static bool flag_group(void)
 	second = open_self(&attr, leader);
 	third = open_self(&attr, leader);
 	warm_up();
-	enable(leader);		/* alone: the siblings stay disabled */
-	fault(PAGES);
-	good &= same("leader", perf_count(leader), PAGES);
-	good &= same("sibling", perf_count(second), 0);
+	event_enable(leader);		/* alone: the siblings stay disabled */
+	fault_pages(PAGES);
+	good &= expect_eq("leader", perf_count(leader), PAGES);
+	good &= expect_eq("sibling", perf_count(second), 0);
 	MUST(ioctl(third, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP));
-	fault(PAGES);
-	good &= same("leader", perf_count(leader), 2 * PAGES);
-	good &= same("sibling", perf_count(second), PAGES);
-	good &= same("sibling", perf_count(third), PAGES);
+	fault_pages(PAGES);
+	good &= expect_eq("leader", perf_count(leader), 2 * PAGES);
+	good &= expect_eq("sibling", perf_count(second), PAGES);
+	good &= expect_eq("sibling", perf_count(third), PAGES);
 	MUST(ioctl(second, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP));
-	good &= same("leader, reset", perf_count(leader), 0);
-	good &= same("sibling, reset", perf_count(third), 0);
+	good &= expect_eq("leader, reset", perf_count(leader), 0);
+	good &= expect_eq("sibling, reset", perf_count(third), 0);
 	MUST(ioctl(second, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP));
-	fault(PAGES);
-	good &= same("leader, disabled", perf_count(leader), 0);
-	return good & same("sibling, disabled", perf_count(third), 0);
+	fault_pages(PAGES);
+	good &= expect_eq("leader, disabled", perf_count(leader), 0);
+	return good & expect_eq("sibling, disabled", perf_count(third), 0);
 }
 
 static bool reset_counts_from_zero(void)
@@ -82,16 +88,16 @@ static bool reset_counts_from_zero(void)
 
 	warm_up();
 	MUST(ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP));
-	fault(PAGES);
+	fault_pages(PAGES);
 	MUST(ioctl(leader, PERF_EVENT_IOC_RESET, 0));
-	good &= same("reset", perf_count(leader), 0);
-	good &= same("not reset", perf_count(sibling), PAGES);
-	fault(PAGES);
-	good &= same("since", perf_count(leader), PAGES);
-	return good & same("in all", perf_count(sibling), 2 * PAGES);
+	good &= expect_eq("reset", perf_count(leader), 0);
+	good &= expect_eq("not reset", perf_count(sibling), PAGES);
+	fault_pages(PAGES);
+	good &= expect_eq("since", perf_count(leader), PAGES);
+	return good & expect_eq("in all", perf_count(sibling), 2 * PAGES);
 }
 
-/* Reset concerns the event and each of its children that live. */
+/* A reset clears the event and each of its children that run. */
 static bool reset_with_children(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -103,33 +109,33 @@ static bool reset_with_children(void)
 
 	attr.inherit = 1;
 	fd = open_self(&attr, -1);
-	enable(fd);
+	event_enable(fd);
 	pid = fork_child();
 	if (!pid) {
 		for (;;) {
-			fault(PAGES);
+			fault_pages(PAGES);
 			gate_open(&done);
 			gate_wait(&go);
 		}
 	}
 	gate_wait(&done);
-	good &= between("before", perf_count(fd), PAGES, 10 * PAGES);
-	disable(fd);
+	good &= expect_between("before", perf_count(fd), PAGES, 10 * PAGES);
+	event_disable(fd);
 	MUST(ioctl(fd, PERF_EVENT_IOC_RESET, 0));
-	good &= same("reset", perf_count(fd), 0);
+	good &= expect_eq("reset", perf_count(fd), 0);
 	gate_open(&go);
 	gate_wait(&done);
-	good &= same("child is disabled, too", perf_count(fd), 0);
-	enable(fd);
+	good &= expect_eq("child is disabled, too", perf_count(fd), 0);
+	event_enable(fd);
 	before = perf_count(fd);
 	gate_open(&go);
 	gate_wait(&done);
-	good &= between("child is enabled", perf_count(fd) - before, PAGES, PAGES + 10);
-	end_child(pid);
+	good &= expect_between("child is enabled", perf_count(fd) - before, PAGES, PAGES + 10);
+	kill_child(pid);
 	return good;
 }
 
-static bool ids(void)
+static bool event_ids(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	uint64_t id = 0, again = 0;
@@ -137,11 +143,11 @@ static bool ids(void)
 
 	MUST(ioctl(fd, PERF_EVENT_IOC_ID, &id));
 	MUST(ioctl(fd, PERF_EVENT_IOC_ID, &again));
-	return between("id", id, 1, UINT64_MAX) & same("id", again, id) &
-	       refused("no room for it", ioctl(fd, PERF_EVENT_IOC_ID, 8), EFAULT, NULL);
+	return expect_between("id", id, 1, UINT64_MAX) & expect_eq("id", again, id) &
+	       expect_refused("no room for it", ioctl(fd, PERF_EVENT_IOC_ID, 8), EFAULT, NULL);
 }
 
-/* REFRESH lets an event overflow so many times, then disables it. */
+/* REFRESH disables the event after so many overflows. */
 static bool refresh_counts_down(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -159,19 +165,19 @@ static bool refresh_counts_down(void)
 		fail_case("mmap");
 	warm_up();
 	MUST(ioctl(fd, PERF_EVENT_IOC_REFRESH, 3));
-	fault(25);
-	good &= same("after two", perf_count(fd), 25);
-	fault(25);
-	good &= same("after three", perf_count(fd), 30);
-	good &= same("poll", poll(&p, 1, 0), 1);
-	good &= between("POLLIN and POLLHUP", p.revents, POLLIN, POLLIN | POLLHUP);
+	fault_pages(25);
+	good &= expect_eq("after two", perf_count(fd), 25);
+	fault_pages(25);
+	good &= expect_eq("after three", perf_count(fd), 30);
+	good &= expect_eq("poll", poll(&p, 1, 0), 1);
+	good &= expect_between("POLLIN and POLLHUP", p.revents, POLLIN, POLLIN | POLLHUP);
 	MUST(ioctl(fd, PERF_EVENT_IOC_REFRESH, 1));
-	fault(25);
-	good &= same("after one more", perf_count(fd), 40);
-	/* A limit that is not one: enabled without end. */
+	fault_pages(25);
+	good &= expect_eq("after one more", perf_count(fd), 40);
+	/* Without a limit: enabled until disabled. */
 	MUST(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0));
-	fault(25);
-	return good & same("enabled", perf_count(fd), 65);
+	fault_pages(25);
+	return good & expect_eq("enabled", perf_count(fd), 65);
 }
 
 static bool refresh_needs_sampling(void)
@@ -180,15 +186,16 @@ static bool refresh_needs_sampling(void)
 	int fd = open_self(&attr, -1);
 	bool good;
 
-	good = refused("a counting event", ioctl(fd, PERF_EVENT_IOC_REFRESH, 1), EINVAL, "refresh");
+	good = expect_refused("a counting event", ioctl(fd, PERF_EVENT_IOC_REFRESH, 1), EINVAL,
+			      "refresh");
 	attr.sample_period = 10;
 	attr.inherit = 1;
 	fd = open_self(&attr, -1);
-	return good & refused("an inherited event", ioctl(fd, PERF_EVENT_IOC_REFRESH, 1), EINVAL,
-			      "inherit");
+	return good & expect_refused("an inherited event", ioctl(fd, PERF_EVENT_IOC_REFRESH, 1),
+				     EINVAL, "inherit");
 }
 
-static bool period(void)
+static bool period_values(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	uint64_t p = 0;
@@ -197,35 +204,36 @@ static bool period(void)
 
 	fd = open_self(&attr, -1);
 	p = 5;
-	good = refused("a counting event", ioctl(fd, PERF_EVENT_IOC_PERIOD, &p), EINVAL, "period");
+	good = expect_refused("a counting event", ioctl(fd, PERF_EVENT_IOC_PERIOD, &p), EINVAL,
+			      "period");
 	attr.sample_period = 100;
 	fd = open_self(&attr, -1);
 	p = 0;
-	good &= refused("no period", ioctl(fd, PERF_EVENT_IOC_PERIOD, &p), EINVAL, "period");
+	good &= expect_refused("no period", ioctl(fd, PERF_EVENT_IOC_PERIOD, &p), EINVAL, "period");
 	p = 1ull << 63;
-	good &= refused("bit 63", ioctl(fd, PERF_EVENT_IOC_PERIOD, &p), EINVAL, "period");
-	good &= refused("a bad address", ioctl(fd, PERF_EVENT_IOC_PERIOD, 8), EFAULT, NULL);
+	good &= expect_refused("bit 63", ioctl(fd, PERF_EVENT_IOC_PERIOD, &p), EINVAL, "period");
+	good &= expect_refused("a bad address", ioctl(fd, PERF_EVENT_IOC_PERIOD, 8), EFAULT, NULL);
 	p = 50;
-	return good & same("a period", ioctl(fd, PERF_EVENT_IOC_PERIOD, &p), 0);
+	return good & expect_eq("a period", ioctl(fd, PERF_EVENT_IOC_PERIOD, &p), 0);
 }
 
-/* The new period holds at once: two overflows come after 2 * 50 faults, not 2 * 10000. */
+/* The new period takes effect at once: two overflows after 2 * 50 faults, not 2 * 10000. */
 static bool period_takes_effect(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	uint64_t p = 50;
 	int fd;
 
-	if (!says_why())
+	if (!kernel_gives_reasons())
 		skip_case("this kernel ends the old period of a software event first");
 	attr.sample_period = 10000;
 	fd = open_self(&attr, -1);
 	warm_up();
 	MUST(ioctl(fd, PERF_EVENT_IOC_REFRESH, 2));
 	MUST(ioctl(fd, PERF_EVENT_IOC_PERIOD, &p));
-	fault(300);
-	/* The period that is under way ends at once or after 50, as the PMU has it. */
-	return between("faults until disabled", perf_count(fd), 51, 101);
+	fault_pages(300);
+	/* The current period ends at once or after 50, depending on the PMU. */
+	return expect_between("faults until disabled", perf_count(fd), 51, 101);
 }
 
 static bool unknown_ioctl(void)
@@ -233,10 +241,10 @@ static bool unknown_ioctl(void)
 	struct perf_event_attr attr = fault_attr();
 	int fd = open_self(&attr, -1);
 
-	return refused("unknown", ioctl(fd, _IO('$', 100), 0), ENOTTY, "ioctl");
+	return expect_refused("unknown", ioctl(fd, _IO('$', 100), 0), ENOTTY, "ioctl");
 }
 
-/* prctl(2) switches the events that the caller opened, for whomever, and no others. */
+/* prctl(2) switches the events that the caller opened, on any task, and no others. */
 static bool prctl_switches_own_events(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -249,29 +257,64 @@ static bool prctl_switches_own_events(void)
 	if (!pid) {
 		for (;;) {
 			gate_wait(&go);
-			fault(PAGES);
+			fault_pages(PAGES);
 			gate_open(&done);
 		}
 	}
-	gate_open(&go);		/* what its part of this needs is there, then */
+	gate_open(&go);		/* maps what the child needs */
 	gate_wait(&done);
 	mine = open_self(&attr, -1);
 	sibling = open_self(&attr, mine);
 	its = MUST(perf_open(&attr, pid, -1, -1, 0));
 	warm_up();
 	MUST(prctl(PR_TASK_PERF_EVENTS_ENABLE));
-	fault(PAGES);
+	fault_pages(PAGES);
 	gate_open(&go);
 	gate_wait(&done);
 	MUST(prctl(PR_TASK_PERF_EVENTS_DISABLE));
-	fault(PAGES);
+	fault_pages(PAGES);
 	gate_open(&go);
 	gate_wait(&done);
-	good &= same("mine", perf_count(mine), PAGES);
-	good &= same("its sibling", perf_count(sibling), PAGES);
-	good &= between("the child's, that I opened", perf_count(its), PAGES, PAGES + 10);
-	end_child(pid);
+	good &= expect_eq("mine", perf_count(mine), PAGES);
+	good &= expect_eq("its sibling", perf_count(sibling), PAGES);
+	good &= expect_between("the child's, that I opened", perf_count(its), PAGES, PAGES + 10);
+	kill_child(pid);
 	return good;
+}
+
+/* Events of the same memory are opened later, by a child, which prctl() must not enable. */
+static bool prctl_forgets_closed_events(void)
+{
+	struct perf_event_attr attr = fault_attr();
+	struct gate go = gate_new(), ready = gate_new();
+	pid_t pid = getpid(), child;
+	int fd[60], mine;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(fd); i++)
+		fd[i] = open_self(&attr, -1);
+	for (unsigned int i = 0; i < ARRAY_SIZE(fd); i++)
+		close(fd[i]);
+	sleep_ms(30);
+	child = fork_child();
+	if (!child) {
+		bool good = true;
+
+		for (unsigned int i = 0; i < ARRAY_SIZE(fd); i++)
+			fd[i] = MUST(perf_open(&attr, pid, -1, -1, 0));
+		gate_open(&ready);
+		gate_wait(&go);
+		for (unsigned int i = 0; i < ARRAY_SIZE(fd); i++)
+			good &= expect_eq("an event of the child", perf_count(fd[i]), 0);
+		_exit(!good);
+	}
+	gate_wait(&ready);
+	mine = open_self(&attr, -1);
+	warm_up();
+	MUST(prctl(PR_TASK_PERF_EVENTS_ENABLE));
+	fault_pages(PAGES);
+	MUST(prctl(PR_TASK_PERF_EVENTS_DISABLE));
+	gate_open(&go);
+	return child_succeeded(child) & expect_eq("an event opened since", perf_count(mine), PAGES);
 }
 
 static bool prctl_leaves_foreign_events(void)
@@ -292,16 +335,16 @@ static bool prctl_leaves_foreign_events(void)
 		gate_open(&ready);
 		gate_wait(&go);
 		after = perf_count(fd);
-		_exit(!between("counted on", after - before, PAGES, PAGES + 10));
+		_exit(!expect_between("counted on", after - before, PAGES, PAGES + 10));
 	}
 	gate_wait(&ready);
 	MUST(prctl(PR_TASK_PERF_EVENTS_DISABLE));
-	fault(PAGES);
+	fault_pages(PAGES);
 	gate_open(&go);
-	return child_was_good(child);
+	return child_succeeded(child);
 }
 
-/* The file may be another task's by now: the event goes with its last user. */
+/* The file may be passed to another task: the last user frees the event. */
 static bool descriptor_is_passed_on(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -312,25 +355,25 @@ static bool descriptor_is_passed_on(void)
 	pid_t pid;
 
 	warm_up();
-	enable(fd);
+	event_enable(fd);
 	copy = dup(fd);
 	close(fd);
-	fault(PAGES);
-	good &= same("through a copy", perf_count(copy), PAGES);
+	fault_pages(PAGES);
+	good &= expect_eq("through a copy", perf_count(copy), PAGES);
 	pid = fork_child();
 	if (!pid) {
-		gate_wait(&go);	/* until the parent has copied what it writes to */
+		gate_wait(&go);	/* the parent has copied it */
 		sleep_ms(20);
 		before = perf_count(copy);
-		fault(PAGES);	/* not inherited: not counted */
-		_exit(!same("in the child", perf_count(copy), before));
+		fault_pages(PAGES);	/* not inherited: not counted */
+		_exit(!expect_eq("in the child", perf_count(copy), before));
 	}
 	warm_up();
 	gate_open(&go);
-	return good & child_was_good(pid);
+	return good & child_succeeded(pid);
 }
 
-/* After its task is gone an event keeps its count. */
+/* An event keeps its count after its task has exited. */
 static bool outlives_its_task(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -343,27 +386,27 @@ static bool outlives_its_task(void)
 	if (!pid) {
 		warm_up();
 		gate_wait(&go);
-		fault(PAGES);
+		fault_pages(PAGES);
 		_exit(0);
 	}
 	p.fd = MUST(perf_open(&attr, pid, -1, -1, 0));
-	enable(p.fd);
+	event_enable(p.fd);
 	gate_open(&go);
-	good = child_was_good(pid);
+	good = child_succeeded(pid);
 	count = perf_count(p.fd);
-	good &= between("count", count, PAGES, PAGES + 30);
-	enable(p.fd);
-	disable(p.fd);
-	good &= same("count, again", perf_count(p.fd), count);
-	good &= same("poll", poll(&p, 1, 1000), 1);
-	good &= same("POLLHUP", p.revents & POLLHUP, POLLHUP);
+	good &= expect_between("count", count, PAGES, PAGES + 30);
+	event_enable(p.fd);
+	event_disable(p.fd);
+	good &= expect_eq("count, again", perf_count(p.fd), count);
+	good &= expect_eq("poll", poll(&p, 1, 1000), 1);
+	good &= expect_eq("POLLHUP", p.revents & POLLHUP, POLLHUP);
 	MUST(ioctl(p.fd, PERF_EVENT_IOC_RESET, 0));
-	return good & same("count, reset", perf_count(p.fd), 0);
+	return good & expect_eq("count, reset", perf_count(p.fd), 0);
 }
 
 /*
- * Enabled while the task is asleep, for the CPU on which it was before and will be again. The first
- * event makes sure that the task's events have been on that CPU.
+ * Enabled while the task sleeps, on the CPU where it ran and will run. The first event makes sure
+ * that the context of the task has been on that CPU.
  */
 static bool enabled_asleep(void)
 {
@@ -373,49 +416,49 @@ static bool enabled_asleep(void)
 	bool good = true;
 	pid_t pid;
 
-	need_cpus(2);
+	require_cpus(2);
 	pid = fork_child();
 	if (!pid) {
 		MUST(pin_to_cpu(0));
 		warm_up();
 		for (;;) {
 			gate_wait(&go);
-			fault(PAGES);
+			fault_pages(PAGES);
 			gate_open(&done);
 		}
 	}
-	gate_open(&go);		/* what its part of this needs is there, then */
+	gate_open(&go);		/* maps what the child needs */
 	gate_wait(&done);
 	first = MUST(perf_open(&attr, pid, 0, -1, 0));
 	second = MUST(perf_open(&attr, pid, 0, -1, 0));
 	elsewhere = MUST(perf_open(&attr, pid, 1, -1, 0));
-	enable(first);
+	event_enable(first);
 	gate_open(&go);
 	gate_wait(&done);
 	sleep_ms(50);
-	good &= same("first", perf_count(first), PAGES);
+	good &= expect_eq("first", perf_count(first), PAGES);
 
-	enable(second);
-	enable(elsewhere);
+	event_enable(second);
+	event_enable(elsewhere);
 	gate_open(&go);
 	gate_wait(&done);
 	sleep_ms(50);
-	good &= same("enabled asleep", perf_count(second), PAGES);
+	good &= expect_eq("enabled asleep", perf_count(second), PAGES);
 
-	disable(second);
+	event_disable(second);
 	gate_open(&go);
 	gate_wait(&done);
 	sleep_ms(50);
-	good &= same("disabled asleep", perf_count(second), PAGES);
+	good &= expect_eq("disabled asleep", perf_count(second), PAGES);
 
-	enable(second);
+	event_enable(second);
 	gate_open(&go);
 	gate_wait(&done);
 	sleep_ms(50);
-	good &= same("enabled again", perf_count(second), 2 * PAGES);
-	good &= same("first, all the time", perf_count(first), 4 * PAGES);
-	good &= same("another CPU's", perf_count(elsewhere), 0);
-	end_child(pid);
+	good &= expect_eq("enabled again", perf_count(second), 2 * PAGES);
+	good &= expect_eq("first, all the time", perf_count(first), 4 * PAGES);
+	good &= expect_eq("another CPU's", perf_count(elsewhere), 0);
+	kill_child(pid);
 	return good;
 }
 
@@ -427,8 +470,8 @@ static void count_signal(int nr)
 	signals++;
 }
 
-/* Any record, not only samples, and although nobody ever polls. */
-static bool signal_for_each_record(void)
+/* Each record, not only samples, although there is no poll(). */
+static bool signals_per_record(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_DUMMY);
 	void *map;
@@ -447,7 +490,7 @@ static bool signal_for_each_record(void)
 	for (int i = 0; i < 20; i++)
 		usleep(2000);
 	MUST(fcntl(fd, F_SETFL, 0));
-	return between("signals", signals, 20, 1000);
+	return expect_between("signals", signals, 20, 1000);
 }
 
 static const struct test tests[] = {
@@ -456,14 +499,15 @@ static const struct test tests[] = {
 	{ "ENABLE while the task sleeps, bound to the CPU where it was", enabled_asleep },
 	{ "RESET", reset_counts_from_zero },
 	{ "RESET, ENABLE and DISABLE reach children", reset_with_children },
-	{ "ID", ids },
+	{ "IOC_ID", event_ids },
 	{ "REFRESH disables after so many overflows", refresh_counts_down },
-	{ "REFRESH is for sampling events alone", refresh_needs_sampling },
-	{ "PERIOD: what it refuses", period },
-	{ "PERIOD holds at once", period_takes_effect },
+	{ "REFRESH is refused for counting events", refresh_needs_sampling },
+	{ "PERIOD: values that are refused", period_values },
+	{ "PERIOD takes effect at once", period_takes_effect },
 	{ "an unknown ioctl", unknown_ioctl },
-	{ "SIGIO for each record", signal_for_each_record },
-	{ "prctl switches the events that one opened", prctl_switches_own_events },
+	{ "SIGIO for each record", signals_per_record },
+	{ "prctl switches the events that the caller opened", prctl_switches_own_events },
+	{ "prctl leaves out the events that were closed", prctl_forgets_closed_events },
 	{ "prctl leaves the events that others opened", prctl_leaves_foreign_events },
 	{ "a copied descriptor keeps the event", descriptor_is_passed_on },
 	{ "an event outlives its task", outlives_its_task },

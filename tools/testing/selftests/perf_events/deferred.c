@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What overflow leaves to be done later, signals, wake-ups, disabling, against everything that may
- * end the event meanwhile: close by its owner or another task, exec, exit, a signal that is
- * blocked, a BPF program. Each case runs many times; what it shows is that signals are neither
- * lost nor come to the wrong task, and, on a debug kernel, that nothing is used after it is freed.
+ * Work that an overflow defers (signals, wake-ups, disabling) while the event is ended: by close()
+ * in its owner or another task, exec, exit, or with the signal blocked, or with a BPF program. Each
+ * case runs many times. Signals are neither lost nor sent to the wrong task, and a debug kernel
+ * sees no use after free.
  */
-#include "bpf_answer.h"
-#include "record.h"
+#include "bpf_prog.h"
+#include "expect.h"
+#include "records.h"
+#include "workloads.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <time.h>
 
 #define ROUNDS	60
+
+#define FIRST_DATA	77		/* sig_data of the events that are hit */
+#define SECOND_DATA	78		/* of events that are opened later and not hit */
 
 static struct ring ring;
 static long page;
@@ -34,12 +40,12 @@ static struct perf_event_attr trap_attr(void)
 
 	attr.sigtrap = 1;
 	attr.remove_on_exec = 1;
-	attr.sig_data = 77;
+	attr.sig_data = FIRST_DATA;
 	return attr;
 }
 
-/* One page's worth of faults, without end. */
-static void fault_for_ever(void)
+/* Page faults without end. */
+static void fault_endlessly(void)
 {
 	for (;;) {
 		char *p = fresh_pages(16);
@@ -49,14 +55,27 @@ static void fault_for_ever(void)
 	}
 }
 
-static volatile sig_atomic_t traps;
+static volatile sig_atomic_t traps, wrong_traps;
 static unsigned long *all_traps;	/* of all processes */
 
-static void on_trap(int sig)
+/* si_perf_data follows si_addr. */
+static void on_trap(int sig, siginfo_t *info, void *context)
 {
+	unsigned long data;
+
 	(void)sig;
+	(void)context;
+	memcpy(&data, (char *)&info->si_addr + sizeof(info->si_addr), sizeof(data));
 	traps++;
+	wrong_traps += data != FIRST_DATA;
 	__atomic_fetch_add(all_traps, 1, __ATOMIC_RELAXED);
+}
+
+static void catch_traps(void)
+{
+	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+
+	MUST(sigaction(SIGTRAP, &action, NULL));
 }
 
 static unsigned long traps_so_far(void)
@@ -64,7 +83,7 @@ static unsigned long traps_so_far(void)
 	return __atomic_load_n(all_traps, __ATOMIC_RELAXED);
 }
 
-/* Until an event has counted something; false if it does not for ten seconds. */
+/* Waits until the event has counted; false if it has not within ten seconds. */
 static bool counts_something(int fd)
 {
 	for (int i = 0; i < 10000; i++) {
@@ -75,7 +94,7 @@ static bool counts_something(int fd)
 	return false;
 }
 
-/* True if the child left by itself with this status. */
+/* True if the child exits with this status. */
 static bool left_with(pid_t child, int want)
 {
 	int status;
@@ -84,12 +103,31 @@ static bool left_with(pid_t child, int want)
 	return WIFEXITED(status) && WEXITSTATUS(status) == want;
 }
 
-static void result(int good, const char *what)
+/* A page that holds @bytes and is not mapped yet: the kernel's first access is a page fault. */
+static void *unmapped_copy(const void *bytes, size_t size)
 {
-	ktap_result(good == ROUNDS, "%s: %d of %d", what, good, ROUNDS);
+	int fd = MUST(memfd_create("copy", MFD_CLOEXEC));
+	void *p;
+
+	MUST(write(fd, bytes, size));
+	MUST(ftruncate(fd, page));
+	p = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		fail_case("mmap");
+	close(fd);
+	return p;
 }
 
-/* The event goes while its own task takes the signals. */
+/* As trap_attr(), also hit by the faults of system calls. */
+static struct perf_event_attr syscall_trap_attr(void)
+{
+	struct perf_event_attr attr = trap_attr();
+
+	attr.exclude_kernel = 0;
+	return attr;
+}
+
+/* The event is closed while its own task receives the signals. */
 static void *fault_thread(void *stop)
 {
 	while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED)) {
@@ -101,7 +139,74 @@ static void *fault_thread(void *stop)
 	return NULL;
 }
 
-static void test_close_by_other_thread(void)
+/* A thread that sleeps in a system call which has overflowed: the signal is due at its end. */
+struct napper {
+	struct timespec	*length;
+	pid_t		tid;
+	int		go;
+};
+
+static void *nap(void *arg)
+{
+	struct napper *n = arg;
+
+	__atomic_store_n(&n->tid, gettid(), __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&n->go, __ATOMIC_ACQUIRE))
+		sched_yield();
+	syscall(__NR_nanosleep, n->length, NULL);
+	return NULL;
+}
+
+#define SPRAYED	200
+
+/*
+ * Closes the event @fd of a task that sleeps while a signal of the event is due. If the task holds
+ * no reference the memory of the event is used again now, by one of many events of the task.
+ */
+static void close_and_reuse(int fd, pid_t tid)
+{
+	struct perf_event_attr attr = syscall_trap_attr();
+	int sprayed[SPRAYED];
+
+	close(fd);
+	usleep(30000);
+	attr.disabled = 1;
+	attr.sig_data = SECOND_DATA;
+	for (int i = 0; i < SPRAYED; i++)
+		sprayed[i] = perf_open(&attr, tid, -1, -1, 0);
+	usleep(150000);
+	for (int i = 0; i < SPRAYED; i++)
+		close(sprayed[i]);
+}
+
+static bool closed_while_thread_sleeps(void)
+{
+	struct timespec length = { .tv_nsec = 100000000 };
+	struct perf_event_attr attr = syscall_trap_attr();
+	pthread_t thread;
+	bool ok = true;
+
+	for (int i = 0; i < 5; i++) {
+		struct napper n = { .length = unmapped_copy(&length, sizeof(length)) };
+		int fd;
+
+		wrong_traps = 0;
+		if (pthread_create(&thread, NULL, nap, &n))
+			fail_case("pthread_create");
+		while (!__atomic_load_n(&n.tid, __ATOMIC_ACQUIRE))
+			sched_yield();
+		fd = MUST(perf_open(&attr, n.tid, -1, -1, 0));
+		__atomic_store_n(&n.go, 1, __ATOMIC_RELEASE);
+		ok &= expect(counts_something(fd), "the argument of nanosleep() took a fault");
+		close_and_reuse(fd, n.tid);
+		pthread_join(thread, NULL);
+		munmap(n.length, page);
+		ok &= expect_eq("signals of an event that was not hit", wrong_traps, 0);
+	}
+	return ok;
+}
+
+static bool closed_by_thread(void)
 {
 	struct perf_event_attr attr = trap_attr();
 	int stop = 0, good = 0;
@@ -109,30 +214,66 @@ static void test_close_by_other_thread(void)
 
 	attr.inherit = 1;
 	attr.inherit_thread = 1;
-	signal(SIGTRAP, on_trap);
+	catch_traps();
 	for (int i = 0; i < ROUNDS; i++) {
 		int fd = perf_open(&attr, 0, -1, -1, 0);
 
 		stop = 0;
 		traps = 0;
 		if (pthread_create(&thread, NULL, fault_thread, &stop))
-			ktap_bail_out("pthread_create");
+			fail_case("pthread_create");
 		while (!traps)
 			sched_yield();
 		good += !close(fd);
 		__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 		pthread_join(thread, NULL);
 	}
-	signal(SIGTRAP, SIG_DFL);
-	result(good, "closed by another thread while signals are under way");
+	return expect_eq("closed by another thread while signals are under way", good, ROUNDS) &
+	       closed_while_thread_sleeps();
 }
 
-/* An event of a child, closed by the parent. Without a handler a late signal would kill it. */
-static void test_close_by_parent(void)
+/* The same as closed_while_thread_sleeps() with a child process. */
+static bool closed_while_child_sleeps(void)
+{
+	struct timespec length = { .tv_nsec = 100000000 };
+	struct perf_event_attr attr = syscall_trap_attr();
+	int good = 0;
+
+	for (int i = 0; i < 5; i++) {
+		struct napper *n = mmap(NULL, page, PROT_READ | PROT_WRITE,
+					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		pid_t child;
+		int fd;
+
+		if (n == MAP_FAILED)
+			fail_case("mmap");
+		n->length = unmapped_copy(&length, sizeof(length));
+		child = fork();
+		if (!child) {
+			nap(n);
+			_exit(wrong_traps ? 1 : 5);
+		}
+		while (!__atomic_load_n(&n->tid, __ATOMIC_ACQUIRE))
+			sched_yield();
+		fd = MUST(perf_open(&attr, child, -1, -1, 0));
+		__atomic_store_n(&n->go, 1, __ATOMIC_RELEASE);
+		if (!counts_something(fd))
+			fail_case("the argument of nanosleep() took no fault");
+		close_and_reuse(fd, child);
+		good += left_with(child, 5);
+		munmap(n->length, page);
+		munmap(n, page);
+	}
+	return expect_eq("children without a signal of an event that was not hit", good, 5);
+}
+
+/* A parent closes an event of its child. A late signal without a handler would kill the child. */
+static bool closed_by_parent(void)
 {
 	struct perf_event_attr attr = trap_attr();
 	unsigned long before = traps_so_far();
 	int good = 0;
+	bool ok = true;
 
 	for (int i = 0; i < ROUNDS; i++) {
 		int ready[2], fd;
@@ -140,17 +281,17 @@ static void test_close_by_parent(void)
 		pid_t child;
 
 		if (pipe(ready))
-			ktap_bail_out("pipe");
+			fail_case("pipe");
 		child = fork();
 		if (!child) {
-			signal(SIGTRAP, on_trap);
+			catch_traps();
 			touch_pages(fresh_pages(1), 1);
 			if (write(ready[1], &byte, 1) == 1)
-				fault_for_ever();
+				fault_endlessly();
 			_exit(1);
 		}
 		if (read(ready[0], &byte, 1) != 1)
-			ktap_bail_out("the child");
+			fail_case("the child");
 		fd = perf_open(&attr, child, -1, -1, 0);
 		if (fd >= 0) {
 			good += counts_something(fd);
@@ -160,38 +301,113 @@ static void test_close_by_parent(void)
 		usleep(500);
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
-		close(ready[0]), close(ready[1]);
+		close(ready[0]);
+		close(ready[1]);
 	}
-	result(good, "of another task, closed while it is hit");
-	ktap_result(traps_so_far() - before >= ROUNDS / 2, "   and it got its signals: %lu",
-		    traps_so_far() - before);
+	ok &= expect_eq("of another task, closed while it is hit", good, ROUNDS);
+	ok &= expect(traps_so_far() - before >= ROUNDS / 2, "the child got its signals: %lu",
+		     traps_so_far() - before);
+	catch_traps();
+	return ok & closed_while_child_sleeps();
 }
 
-/* A signal that is pending must not come to the next program: it would kill it. */
-static void test_exec_pending(void)
+/*
+ * A pending signal must not reach the next program, which it would kill. exec() overflows itself
+ * when it reads an argument that is not mapped; the signal is due when the program begins.
+ */
+static bool exec_pending(void)
 {
-	struct perf_event_attr attr = trap_attr();
+	struct perf_event_attr attr = syscall_trap_attr();
 	int good = 0;
 
 	for (int i = 0; i < ROUNDS; i++) {
 		pid_t child = fork();
 
 		if (!child) {
-			signal(SIGTRAP, on_trap);
+			char *word = unmapped_copy("faults", sizeof("faults"));
+
+			catch_traps();
 			if (perf_open(&attr, 0, -1, -1, 0) < 0)
 				_exit(2);
 			touch_pages(fresh_pages(3), 3);
-			execl("/proc/self/exe", "deferred", "faults", NULL);
+			execl("/proc/self/exe", "deferred", word, NULL);
 			_exit(3);
 		}
 		good += left_with(child, 9);
 	}
-	result(good, "remove_on_exec: no signal comes to the next program");
+	return expect_eq("remove_on_exec: next programs without a signal", good, ROUNDS);
 }
 
-static void test_exit_pending(void)
+/*
+ * A list of locks that exit() reads from a page that is not mapped yet: the event is hit when the
+ * task is exiting, and closed before the signal is due.
+ */
+static void fault_in_exit(void)
 {
-	struct perf_event_attr attr = trap_attr();
+	int fd = MUST(memfd_create("locks", MFD_CLOEXEC));
+	struct robust_list_head head = { };
+	void *p;
+
+	MUST(ftruncate(fd, page));
+	p = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		fail_case("mmap");
+	head.list.next = p;
+	MUST(pwrite(fd, &head, sizeof(head), 0));
+	MUST(syscall(__NR_set_robust_list, p, sizeof(head)));
+}
+
+/* Probes in the function of this name; -1: the kernel does not show them. */
+static int probes_in(const char *function)
+{
+	FILE *f = fopen("/sys/kernel/debug/kprobes/list", "r");
+	char line[256];
+	int nr = 0;
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		nr += !!strstr(line, function);
+	fclose(f);
+	return nr;
+}
+
+/*
+ * A hit in exit sends a signal without effect. It does not keep the event when that is closed.
+ * This is seen by the probe, which is removed with the event.
+ */
+static bool hit_in_exit(void)
+{
+	static const char function[] = "perf_event_exit_task";
+	struct perf_event_attr attr = perf_attr(perf_pmu_type("kprobe"), 0);
+	pid_t child;
+	int fd;
+
+	if (attr.type == (uint32_t)-1 || probes_in(function) < 0)
+		return true;
+	attr.kprobe_func = (uintptr_t)function;
+	attr.sample_period = 1;
+	attr.sigtrap = 1;
+	attr.remove_on_exec = 1;
+	child = fork();
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	fd = MUST(perf_open(&attr, child, -1, -1, PERF_FLAG_FD_CLOEXEC));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	if (!expect_eq("hits in exit", perf_count(fd), 1))
+		return false;
+	close(fd);
+	for (int i = 0; i < 100 && probes_in(function); i++)
+		usleep(10000);
+	return expect_eq("probes of events that are closed", probes_in(function), 0);
+}
+
+static bool exit_pending(void)
+{
+	struct perf_event_attr attr = syscall_trap_attr();
 	int good = 0;
 
 	for (int i = 0; i < ROUNDS; i++) {
@@ -203,6 +419,7 @@ static void test_exit_pending(void)
 			sigemptyset(&set);
 			sigaddset(&set, SIGTRAP);
 			sigprocmask(SIG_BLOCK, &set, NULL);
+			fault_in_exit();
 			if (perf_open(&attr, 0, -1, -1, 0) < 0)
 				_exit(2);
 			touch_pages(fresh_pages(3), 3);
@@ -210,11 +427,12 @@ static void test_exit_pending(void)
 		}
 		good += left_with(child, 7);
 	}
-	result(good, "exit with the signal pending and blocked");
+	return expect_eq("exit with the signal pending and blocked", good, ROUNDS) &
+	       hit_in_exit();
 }
 
-/* IOC_REFRESH disables from irq_work; the owner enables, disables and closes meanwhile. */
-static void test_refresh_race(void)
+/* IOC_REFRESH disables by irq_work; the owner enables, disables and closes meanwhile. */
+static bool refresh_and_enable(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	int good = 0;
@@ -226,7 +444,7 @@ static void test_refresh_race(void)
 		uint64_t want;
 
 		if (fd < 0 || !ring_map(&ring, fd, 1))
-			ktap_bail_out("an event");
+			fail_case("an event");
 		ioctl(fd, PERF_EVENT_IOC_REFRESH, 3);
 		touch_pages(p, 10);
 		want = 3;
@@ -244,10 +462,11 @@ static void test_refresh_race(void)
 		close(fd);
 		munmap(p, 40 * page);
 	}
-	result(good, "IOC_REFRESH, enabled in between: as many samples as allowed");
+	return expect_eq("IOC_REFRESH, enabled in between: as many samples as allowed", good,
+			 ROUNDS);
 }
 
-/* It stands still, and has counted. */
+/* True once the event has counted and stands still. */
 static bool has_stopped(int fd)
 {
 	uint64_t last = 0, now = perf_count(fd);
@@ -260,8 +479,8 @@ static bool has_stopped(int fd)
 	return now && now == last;
 }
 
-/* Timers of a clock stop themselves, are stopped by the tick's throttling, and by close. */
-static void test_clock_race(void)
+/* The timer of a clock stops itself, is stopped by throttling at the tick, and by close(). */
+static bool clock_stops_itself(void)
 {
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 	int good = 0;
@@ -276,7 +495,7 @@ static void test_clock_race(void)
 		attr.disabled = 0;
 		fd = perf_open(&attr, 0, -1, leader, 0);
 		if (leader < 0 || fd < 0)
-			ktap_bail_out("a clock");
+			fail_case("a clock");
 		ioctl(leader, PERF_EVENT_IOC_REFRESH, 1 + i % 3);
 		good += has_stopped(leader);
 		if (i % 2)
@@ -285,50 +504,47 @@ static void test_clock_race(void)
 		run_loop(100000);
 		close(fd);
 	}
-	result(good, "a clock that stops itself, in a group");
+	return expect_eq("a clock that stops itself, in a group", good, ROUNDS);
 }
 
-/* The program goes with its event while a child is hit. */
-static void test_bpf_race(void)
+/* The program is freed with its event while a child triggers the event. */
+static bool bpf_and_close(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	int good = 0;
 
 	attr.inherit = 1;
 	for (int i = 0; i < ROUNDS; i++) {
-		int program = load_answer(BPF_PROG_TYPE_PERF_EVENT, i % 2);
+		int program = bpf_load_constant(BPF_PROG_TYPE_PERF_EVENT, i % 2);
 		int fd = perf_open(&attr, 0, -1, -1, 0);
 		pid_t child;
 
-		if (program < 0) {
-			ktap_skip("a BPF program against the end of its event", "no BPF");
-			return;
-		}
-		if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) || ioctl(fd, PERF_EVENT_IOC_RESET, 0))
-			ktap_bail_out("a BPF program");
+		if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) ||
+		    ioctl(fd, PERF_EVENT_IOC_RESET, 0))
+			fail_case("a BPF program");
 		close(program);
 		child = fork();
 		if (!child)
-			fault_for_ever();
+			fault_endlessly();
 		good += counts_something(fd);
 		close(fd);
 		usleep(200);
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 	}
-	result(good, "a BPF program against the end of its event");
+	return expect_eq("a BPF program against the end of its event", good, ROUNDS);
 }
 
-/* An inherited tracepoint event with a program; parent and child exit in both orders. */
-static void test_bpf_tracepoint(void)
+/* An inherited tracepoint event with a program; parent and child exit in either order. */
+static bool bpf_and_exit(void)
 {
 	int id = tracepoint_id("syscalls/sys_enter_getppid"), good = 0;
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, id);
 
-	if (id < 0 || load_answer(BPF_PROG_TYPE_TRACEPOINT, 1) < 0) {
-		ktap_skip("an inherited tracepoint event with a program", "no tracepoint or BPF");
-		return;
-	}
+	if (id < 0)
+		skip_case("no such tracepoint");
+	/* Each child loads its own: a program cannot be attached twice to a tracepoint. */
+	close(bpf_load_constant(BPF_PROG_TYPE_TRACEPOINT, 1));
 	attr.inherit = 1;
 	attr.sample_period = 1;
 	for (int i = 0; i < ROUNDS / 3; i++) {
@@ -338,7 +554,7 @@ static void test_bpf_tracepoint(void)
 			good += left_with(child, 5);
 			continue;
 		}
-		int program = load_answer(BPF_PROG_TYPE_TRACEPOINT, 1);
+		int program = bpf_load_constant(BPF_PROG_TYPE_TRACEPOINT, 1);
 		int fd = perf_open(&attr, 0, -1, -1, 0);
 
 		if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, program))
@@ -355,28 +571,36 @@ static void test_bpf_tracepoint(void)
 			waitpid(grandchild, NULL, 0);
 		_exit(5);
 	}
-	ktap_result(good == ROUNDS / 3, "an inherited tracepoint event with a program: %d of %d",
-		    good, ROUNDS / 3);
+	return expect(good == ROUNDS / 3, "an inherited tracepoint event with a program: %d of %d",
+		      good, ROUNDS / 3);
 }
 
-int main(int argc, char **argv)
+static const struct test tests[] = {
+	{ "closed by another thread while signals are on their way", closed_by_thread },
+	{ "an event of a child is closed while it overflows", closed_by_parent },
+	{ "remove_on_exec: no signal reaches the next program", exec_pending },
+	{ "exit with the signal blocked and pending", exit_pending },
+	{ "IOC_REFRESH with enabling in between takes as many samples as allowed",
+	  refresh_and_enable },
+	{ "a clock in a group stops itself", clock_stops_itself },
+	{ "a BPF program while its event is closed", bpf_and_close },
+	{ "an inherited tracepoint event with a BPF program", bpf_and_exit },
+};
+
+static void deferred_setup(void)
 {
 	page = sysconf(_SC_PAGESIZE);
+	all_traps = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (all_traps == MAP_FAILED)
+		fail_case("mmap");
+}
+
+/* "faults": the program that exec_pending() runs. */
+int main(int argc, char **argv)
+{
 	if (argc > 1 && !strcmp(argv[1], "faults")) {
 		touch_pages(fresh_pages(50), 50);
 		return 9;
 	}
-	all_traps = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (all_traps == MAP_FAILED)
-		ktap_bail_out("mmap");
-	ktap_start(0);
-	test_close_by_other_thread();
-	test_close_by_parent();
-	test_exec_pending();
-	test_exit_pending();
-	test_refresh_race();
-	test_clock_race();
-	test_bpf_race();
-	test_bpf_tracepoint();
-	return ktap_finish();
+	return run_tests_setup(tests, ARRAY_SIZE(tests), deferred_setup, argc, argv);
 }

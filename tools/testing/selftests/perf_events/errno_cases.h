@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The cases of errno.c, in the order in which the kernel looks: what is asked for, the errno and a
- * word of the reason. Included there, after the functions that the rows name.
+ * The cases of errno.c in the order of the kernel's checks: the request, the errno and a part of
+ * the reason. errno.c includes this after the functions that the rows name.
  *
- * A case that must succeed stands beside those that differ from it in what is refused.
+ * A case that succeeds stands beside those that differ from it in what is refused.
  */
 
-/* Attrs: an event that every machine has, and others, with what the case adds. */
+/* Attributes: an event that every machine has, and others, with what the case adds. */
 #define DUMMY(...)	{ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, __VA_ARGS__ }
 #define CLOCK(...)	{ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, \
 			  __VA_ARGS__ }
@@ -19,7 +19,7 @@
 #define UPROBE(...)	{ .type = TYPE_UPROBE, __VA_ARGS__ }
 #define STRING(s)	(unsigned long)(s)
 
-/* What an unprivileged user may have under perf_event_paranoid 2. */
+/* What an unprivileged user may open with perf_event_paranoid 2. */
 #define USER_ONLY	.exclude_kernel = 1, .exclude_hv = 1
 
 #define BRANCHES(mask)	.sample_type = PERF_SAMPLE_BRANCH_STACK, .branch_sample_type = mask
@@ -39,8 +39,8 @@
 static __u64 zero, period = 1000, high_period = 1ULL << 63, high_rate = 1ULL << 40;
 static struct perf_event_query_bpf many_ids = { .ids_len = 1 << 20 };
 
-static const struct test tests[] = {
-	/* The call's flags and the attr as bytes. */
+static const struct errno_case errno_cases[] = {
+	/* The flags of the call, and the attribute as bytes. */
 	{ "flags: none, a dummy event", 0, NULL, .attr = DUMMY() },
 	{ "flags: close on exec", 0, NULL, run_open_flag, DUMMY(), .flags = PERF_FLAG_FD_CLOEXEC,
 	  .arg = FD_CLOEXEC },
@@ -57,7 +57,7 @@ static const struct test tests[] = {
 	{ "size: 144, a bit behind 136", E2BIG, "size", run_size, DUMMY(), .arg = 144, .flags = 1 },
 	{ "size: more than a page", E2BIG, "size", run_size, DUMMY(), .arg = ~0UL },
 
-	/* The attr by itself. */
+	/* The attribute by itself. */
 	{ "__reserved_1: not 0", EINVAL, "reserved", .attr = DUMMY(.__reserved_1 = 1) },
 	{ "__reserved_2: not 0", EINVAL, "reserved", .attr = DUMMY(.__reserved_2 = 1) },
 	{ "__reserved_3: not 0", EINVAL, "reserved", .attr = DUMMY(.__reserved_3 = 1) },
@@ -99,7 +99,7 @@ static const struct test tests[] = {
 	  .attr = DUMMY(.remove_on_exec = 1, .enable_on_exec = 1) },
 	{ "sigtrap: without remove_on_exec", EINVAL, "sigtrap", .attr = DUMMY(.sigtrap = 1) },
 
-	/* What the caller may. */
+	/* Permissions of the caller. */
 	{ "paranoid 2: user space only", 0, NULL, .attr = DUMMY(USER_ONLY), .who = NOBODY },
 	{ "paranoid 2: with the kernel", EACCES, "exclude_kernel|paranoid", .attr = DUMMY(),
 	  .who = NOBODY },
@@ -122,7 +122,7 @@ static const struct test tests[] = {
 	  .attr = DUMMY(USER_ONLY, .namespaces = 1),
 	  .who = NOBODY },
 	{ "sample_freq: above the limit", EINVAL, "sample_freq",
-	  .attr = DUMMY(.freq = 1, .sample_freq = 1ULL << 40) },
+	  .attr = DUMMY(.freq = 1, .sample_freq = 100001) },
 	{ "sample_period: bit 63", EINVAL, "sample_period",
 	  .attr = DUMMY(.sample_period = 1ULL << 63) },
 	{ "sample_type: PHYS_ADDR, unprivileged", EACCES, "PHYS_ADDR", .who = NOBODY,
@@ -130,7 +130,7 @@ static const struct test tests[] = {
 	{ "sample_type: REGS_INTR, locked down", EPERM, "REGS_INTR", run_locked_down,
 	  DUMMY(.sample_type = PERF_SAMPLE_REGS_INTR, .sample_regs_intr = 1) },
 
-	/* Where: descriptors, group, process, CPU. */
+	/* Descriptors, group, process, CPU. */
 	{ "flags: PID_CGROUP without a cgroup", EINVAL, "cgroup", .attr = DUMMY(), .on = CPU0,
 	  .flags = PERF_FLAG_PID_CGROUP },
 	{ "flags: PID_CGROUP without a CPU", EINVAL, "cgroup|cpu", .attr = DUMMY(),
@@ -150,7 +150,7 @@ static const struct test tests[] = {
 	{ "inherit: READ in samples without TID", EINVAL, "inherit|TID",
 	  .attr = DUMMY(.inherit = 1, .sample_type = PERF_SAMPLE_READ) },
 
-	/* Which PMU, and what it says. */
+	/* The PMU, and its own checks. */
 	{ "type: unknown", ENOENT, "type|PMU", .attr = { .type = 0x7ffffffe } },
 	{ "software: unknown event", ENOENT, "config|type|PMU",
 	  .attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_MAX } },
@@ -293,7 +293,7 @@ static const struct test tests[] = {
 	{ "clockid: CLOCK_TAI, breakpoint", EINVAL, "clockid",
 	  .attr = WATCH(.use_clockid = 1, .clockid = CLOCK_TAI) },
 
-	/* Whose: the task and the CPU. */
+	/* The task and the CPU. */
 	{ "pid: init's, unprivileged", EACCES, "pid|ptrace", .attr = DUMMY(USER_ONLY), .on = INIT,
 	  .who = NOBODY },
 	{ "pid: init's, CAP_PERFMON", 0, NULL, .attr = DUMMY(), .on = INIT, .who = PERFMON },
@@ -352,6 +352,8 @@ static const struct test tests[] = {
 	{ "read: to where nothing is mapped", EFAULT, "read", run_bad_read, DUMMY() },
 	{ "read: end of file in the error state", 0, NULL, run_error_read, HW(.pinned = 1) },
 	{ "read: the group is not the child's", ECHILD, "group", run_grown_read,
+	  DUMMY(.inherit = 1, .read_format = PERF_FORMAT_GROUP) },
+	{ "read: the group has changed since the fork", ECHILD, "group", run_changed_read,
 	  DUMMY(.inherit = 1, .read_format = PERF_FORMAT_GROUP) },
 
 	/* ioctl */
@@ -419,6 +421,9 @@ static const struct test tests[] = {
 	  .arg = BPF_PROG_TYPE_TRACEPOINT },
 	{ "ioctl SET_BPF: program of another kind", EINVAL, "program|bpf", run_bpf, SWITCH(),
 	  .arg = BPF_PROG_TYPE_SOCKET_FILTER },
+	{ "ioctl SET_BPF: reads the record", 0, NULL, run_bpf_reader, SWITCH(), .arg = 8 },
+	{ "ioctl SET_BPF: reads beyond the record", EACCES, "bpf|record", run_bpf_reader, SWITCH(),
+	  .arg = 4096 },
 	{ "ioctl SET_BPF: the same twice, tracepoint", EEXIST, "program|bpf",
 	  run_bpf_twice, SWITCH(),
 	  .arg = BPF_PROG_TYPE_TRACEPOINT },
@@ -468,7 +473,7 @@ static const struct test tests[] = {
 	{ "mmap: AUX area that was not asked for", EINVAL, "aux", run_aux, DUMMY() },
 	{ "mmap: AUX area of 3 pages", EINVAL, "aux", run_aux, DUMMY(), .arg = 3 },
 	{ "munmap: a page in the middle", EINVAL, "munmap", run_part, DUMMY() },
-	/* No call, no reason. */
+	/* Not a system call: no reason. */
 	{ "mmap: SIGBUS on writing to the data", EFAULT, NULL, run_write_data, DUMMY() },
 
 	{ "prctl: disable and enable", 0, NULL, run_prctl, DUMMY() },

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPUs that go off line and come back while events are open: an event counts again afterwards, and
- * has lost nothing but what its CPU did not run.
+ * CPUs that turn offline and online while events are open: an event counts again afterwards, and
+ * misses only what its CPU did not run.
  */
-#include "workload.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "readings.h"
+#include "require.h"
+#include "workloads.h"
 
 #include <sys/stat.h>
 
@@ -27,22 +34,22 @@ static void need_hotplug(void)
 
 static void need_return(void)
 {
-	if (!says_why())
+	if (!kernel_gives_reasons())
 		skip_case("on this kernel events of a CPU do not come back with it");
 }
 
-/* A child that goes to the CPU, does its work there, and ends. */
+/* A child that moves to the CPU, works there and exits. */
 static void work_on(int cpu, unsigned long rounds)
 {
 	pid_t pid = fork_child();
 
 	if (!pid) {
 		MUST(pin_to_cpu(cpu));
-		fault(PAGES);
+		fault_pages(PAGES);
 		run_loop(rounds);
 		_exit(0);
 	}
-	child_was_good(pid);
+	child_succeeded(pid);
 }
 
 static int open_on(uint64_t config, int cpu)
@@ -55,7 +62,7 @@ static int open_on(uint64_t config, int cpu)
 
 static bool software_comes_back(void)
 {
-	struct timed t, gone, back;
+	struct timed_count t, gone, back;
 	bool good = true;
 	int fd;
 
@@ -63,27 +70,27 @@ static bool software_comes_back(void)
 	need_return();
 	fd = open_on(PERF_COUNT_SW_PAGE_FAULTS, 1);
 	for (int i = 0; i < 5; i++) {
-		t = read_timed(fd);
+		t = read_timed_count(fd);
 		work_on(1, 1000);
 		set_online(false);
-		gone = read_timed(fd);
-		good &= between("before", gone.value - t.value, PAGES, 2 * PAGES);
+		gone = read_timed_count(fd);
+		good &= expect_between("before", gone.value - t.value, PAGES, 2 * PAGES);
 		sleep_ms(50);
-		t = read_timed(fd);
-		good &= same("count, off line", t.value, gone.value);
-		good &= same("time, off line", t.enabled, gone.enabled);
+		t = read_timed_count(fd);
+		good &= expect_eq("count, off line", t.value, gone.value);
+		good &= expect_eq("time, off line", t.enabled, gone.enabled);
 		set_online(true);
 		work_on(1, 1000);
-		back = read_timed(fd);
-		good &= between("after", back.value - t.value, PAGES, 3 * PAGES);
-		good &= same("running", back.running, back.enabled);
+		back = read_timed_count(fd);
+		good &= expect_between("after", back.value - t.value, PAGES, 3 * PAGES);
+		good &= expect_eq("running", back.running, back.enabled);
 	}
 	return good;
 }
 
 static bool clock_stands_still(void)
 {
-	struct timed before, off, after;
+	struct timed_count before, off, after;
 	uint64_t begin;
 	int fd;
 
@@ -92,18 +99,19 @@ static bool clock_stands_still(void)
 	fd = open_on(PERF_COUNT_SW_CPU_CLOCK, 1);
 	sleep_ms(50);
 	set_online(false);
-	before = read_timed(fd);
+	before = read_timed_count(fd);
 	sleep_ms(200);
-	off = read_timed(fd);
-	begin = now_ns();
+	off = read_timed_count(fd);
+	begin = monotonic_ns();
 	set_online(true);
 	sleep_ms(100);
-	after = read_timed(fd);
-	return between("clock before", before.value, 40 * MS, 10000 * MS) &
-	       same("clock, off line", off.value, before.value) &
-	       same("enabled, off line", off.enabled, before.enabled) &
-	       between("clock after", after.value - off.value, 90 * MS, now_ns() - begin) &
-	       near("running", after.running, after.value, 5 * MS);
+	after = read_timed_count(fd);
+	return expect_between("clock before", before.value, 40 * MS, 10000 * MS) &
+	       expect_eq("clock, off line", off.value, before.value) &
+	       expect_eq("enabled, off line", off.enabled, before.enabled) &
+	       expect_between("clock after", after.value - off.value, 90 * MS,
+			      monotonic_ns() - begin) &
+	       expect_near("running", after.running, after.value, 5 * MS);
 }
 
 static bool hardware_comes_back(void)
@@ -114,7 +122,7 @@ static bool hardware_comes_back(void)
 	bool good = true;
 	int fd;
 
-	need_instructions();
+	require_exact_instructions();
 	need_hotplug();
 	need_return();
 	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
@@ -122,27 +130,28 @@ static bool hardware_comes_back(void)
 	attr.disabled = 0;
 	for (int i = 1; i < 4; i++)
 		MUST(perf_open(&attr, -1, 1, fd, 0));
-	enable(fd);
+	event_enable(fd);
 	for (int i = 1; i <= 4; i++) {
 		work_on(1, n);
 		set_online(false);
 		sleep_ms(10);
-		if (!read_format(fd, attr.read_format, &r))
+		if (!read_in_format(fd, attr.read_format, &r))
 			return false;
-		good &= near("instructions", r.member[0].value, i * LOOP_INSNS(n), i * 40000);
-		good &= same("running", r.running, r.enabled);
+		good &= expect_near("instructions", r.member[0].value, i * LOOP_INSNS(n),
+				    i * 40000);
+		good &= expect_eq("running", r.running, r.enabled);
 		for (uint64_t m = 1; m < r.nr; m++)
-			good &= same("member", r.member[m].value, r.member[0].value);
+			good &= expect_eq("member", r.member[m].value, r.member[0].value);
 		set_online(true);
 	}
 	return good;
 }
 
-/* A task's event is not the CPU's: the task goes elsewhere and is counted there. */
+/* An event of a task: the task moves to another CPU and is counted there. */
 static bool task_is_counted_elsewhere(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
-	struct timed before, after;
+	struct timed_count before, after;
 	cpu_set_t set;
 	pid_t pid;
 	bool good;
@@ -162,21 +171,21 @@ static bool task_is_counted_elsewhere(void)
 	fd = MUST(perf_open(&attr, pid, -1, -1, 0));
 	sleep_ms(50);
 	set_online(false);
-	before = read_timed(fd);
+	before = read_timed_count(fd);
 	sleep_ms(200);
-	after = read_timed(fd);
+	after = read_timed_count(fd);
 	set_online(true);
-	end_child(pid);
-	/* It shares CPU 0 with us, who sleep. */
-	good = between("counted on", after.value - before.value, 50 * MS, 20000 * MS);
-	return good & same("running", after.running, after.enabled);
+	kill_child(pid);
+	/* The child shares CPU 0 with this task, which sleeps. */
+	good = expect_between("counted on", after.value - before.value, 50 * MS, 20000 * MS);
+	return good & expect_eq("running", after.running, after.enabled);
 }
 
-/* What can be done to an event whose CPU is away. */
+/* Operations on an event whose CPU is offline. */
 static bool operations_while_away(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
-	struct timed t;
+	struct timed_count t;
 	bool good = true;
 	int fd, second, leader, gone;
 
@@ -189,43 +198,66 @@ static bool operations_while_away(void)
 	MUST(perf_open(&attr, -1, 1, leader, 0));
 	set_online(false);
 	gone = perf_open(&attr, -1, 1, -1, 0);
-	good &= refused("opening one there", gone, ENODEV, "cpu");
-	disable(fd);
+	good &= expect_refused("opening one there", gone, ENODEV, "cpu");
+	event_disable(fd);
 	MUST(ioctl(fd, PERF_EVENT_IOC_RESET, 0));
-	good &= same("reset", read_timed(fd).value, 0);
+	good &= expect_eq("reset", read_timed_count(fd).value, 0);
 	close(leader);
 	close(second);
 	set_online(true);
 	work_on(1, 1000);
-	good &= same("disabled while away", read_timed(fd).value, 0);
+	good &= expect_eq("disabled while away", read_timed_count(fd).value, 0);
 	set_online(false);
-	enable(fd);
+	event_enable(fd);
 	set_online(true);
 	work_on(1, 1000);
-	t = read_timed(fd);
-	return good & between("enabled while away", t.value, PAGES, 3 * PAGES);
+	t = read_timed_count(fd);
+	return good & expect_between("enabled while away", t.value, PAGES, 3 * PAGES);
 }
 
+/*
+ * The memory of events that are closed while their CPU is offline is used again by events of the
+ * other CPU, which must not notice when the first CPU is online again.
+ */
 static bool closed_while_away(void)
 {
+	struct perf_event_attr hw = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "");
+	bool has_hw = event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES), good = true;
+
 	need_hotplug();
 	for (int i = 0; i < 10; i++) {
-		int fd[8];
+		int fd[8], reuse[60];
+		uint64_t before;
 
-		for (int j = 0; j < 8; j++)
-			fd[j] = open_on(j & 1 ? PERF_COUNT_SW_CPU_CLOCK :
-					PERF_COUNT_SW_CONTEXT_SWITCHES, 1);
+		for (int j = 0; j < 8; j++) {
+			if (has_hw && j % 4 < 2)
+				fd[j] = MUST(perf_open(&hw, -1, 1, -1, 0));
+			else
+				fd[j] = open_on(j & 1 ? PERF_COUNT_SW_CPU_CLOCK :
+						PERF_COUNT_SW_CONTEXT_SWITCHES, 1);
+			event_enable(fd[j]);
+		}
+		sleep_ms(5);
 		set_online(false);
 		for (int j = 0; j < 4; j++)
 			close(fd[j]);
+		sleep_ms(20);
+		for (unsigned int j = 0; j < ARRAY_SIZE(reuse); j++)
+			reuse[j] = open_on(PERF_COUNT_SW_CPU_CLOCK, 0);
 		set_online(true);
+		for (unsigned int j = 0; j < ARRAY_SIZE(reuse); j++) {
+			before = perf_count(reuse[j]);
+			good &= expect_between("a clock of the other CPU", perf_count(reuse[j]),
+					       before + 1, UINT64_MAX);
+			close(reuse[j]);
+		}
 		for (int j = 4; j < 8; j++)
 			close(fd[j]);
 	}
-	return true;
+	return good;
 }
 
-/* Events come and go on a CPU that does the same. */
+/* Events are opened and closed on a CPU that turns offline and online. */
 static bool opened_meanwhile(void)
 {
 	unsigned int opened = 0;
@@ -256,12 +288,12 @@ static bool opened_meanwhile(void)
 		close(leader);
 		close(sibling);
 	}
-	good = between("opened", opened, 1, UINT32_MAX);
+	good = expect_between("opened", opened, 1, UINT32_MAX);
 	set_online(true);
 	return good;
 }
 
-/* A cgroup's events on a CPU go and come back with it. */
+/* Events of a cgroup on a CPU stop and start with the CPU. */
 static bool cgroup_comes_back(void)
 {
 	static const char dir[] = "/cgroup/perf-hotplug";
@@ -288,13 +320,13 @@ static bool cgroup_comes_back(void)
 		set_online(false);
 		before = perf_count(fd);
 		set_online(true);
-		good = between("before", before, PAGES, 3 * PAGES);
+		good = expect_between("before", before, PAGES, 3 * PAGES);
 		work_on(1, 1000);
-		good &= between("after", perf_count(fd) - before, PAGES, 3 * PAGES);
+		good &= expect_between("after", perf_count(fd) - before, PAGES, 3 * PAGES);
 		fflush(stdout);
 		_exit(!good);
 	}
-	good = child_was_good(pid);
+	good = child_succeeded(pid);
 	close(fd);
 	close(cgroup);
 	sleep_ms(20);
@@ -304,7 +336,7 @@ static bool cgroup_comes_back(void)
 
 #define TURNS	16	/* events: more than there are counters */
 
-/* More events than counters, of a CPU or of a task. */
+/* Opens more events than counters, of a CPU or of a task. */
 static void open_many(int fd[TURNS], pid_t pid, int cpu)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "");
@@ -315,24 +347,25 @@ static void open_many(int fd[TURNS], pid_t pid, int cpu)
 		fd[i] = MUST(perf_open(&attr, pid, cpu, -1, 0));
 }
 
-/* Each of them has run, and waited, in half a second. */
+/* True if each event has run, and waited, within half a second. */
 static bool all_have_turns(const char *whose, const int fd[TURNS])
 {
-	struct timed before[TURNS], after;
+	struct timed_count before[TURNS], after;
 	bool good = true;
 
 	for (int i = 0; i < TURNS; i++)
-		before[i] = read_timed(fd[i]);
+		before[i] = read_timed_count(fd[i]);
 	sleep_ms(500);
 	for (int i = 0; i < TURNS; i++) {
-		after = read_timed(fd[i]);
-		good &= between(whose, after.running - before[i].running, 10 * MS, 490 * MS);
-		good &= between("time", after.enabled - before[i].enabled, 490 * MS, UINT64_MAX);
+		after = read_timed_count(fd[i]);
+		good &= expect_between(whose, after.running - before[i].running, 10 * MS, 490 * MS);
+		good &= expect_between("time", after.enabled - before[i].enabled, 490 * MS,
+				       UINT64_MAX);
 	}
 	return good;
 }
 
-/* The timer of the turns is the CPU's: it goes with it, and comes back. */
+/* The timer for multiplexing belongs to the CPU: it stops and starts with the CPU. */
 static bool turns_come_back(void)
 {
 	int cpu_fd[TURNS], task_fd[TURNS], other_fd[TURNS];
@@ -340,7 +373,7 @@ static bool turns_come_back(void)
 	cpu_set_t set;
 	pid_t pid;
 
-	need_instructions();
+	require_exact_instructions();
 	need_hotplug();
 	need_return();
 	CPU_ZERO(&set);
@@ -366,7 +399,7 @@ static bool turns_come_back(void)
 		close(cpu_fd[i]);
 	good &= all_have_turns("task's", task_fd);
 	good &= all_have_turns("other CPU's", other_fd);
-	end_child(pid);
+	kill_child(pid);
 	return good;
 }
 
@@ -394,8 +427,8 @@ static int open_signalling(void)
 }
 
 /*
- * The last switches of a CPU are after its last interrupt: what they left to one would wait for ever,
- * and with it all that comes later.
+ * The last switches of a CPU follow its last interrupt: work that they left to an interrupt would
+ * never run, and would block all later work.
  */
 static bool signals_come_back(void)
 {
@@ -412,23 +445,23 @@ static bool signals_come_back(void)
 		signals = 0;
 		work_on(1, 1000);
 		sleep_ms(20);
-		good &= between("signals", signals, 1, UINT32_MAX);
+		good &= expect_between("signals", signals, 1, UINT32_MAX);
 		close(fd);
 	}
 	return good;
 }
 
 static const struct test tests[] = {
-	{ "a CPU's faults are counted after its return", software_comes_back },
-	{ "a CPU's clock stands still while it is away", clock_stands_still },
-	{ "a CPU's hardware events count after its return", hardware_comes_back },
-	{ "multiplexed events take turns after a CPU's return", turns_come_back },
-	{ "what samples on a CPU signals after its return", signals_come_back },
-	{ "a task's event goes with the task", task_is_counted_elsewhere },
-	{ "enabling, disabling, closing while the CPU is away", operations_while_away },
-	{ "closed before and after the CPU's return", closed_while_away },
-	{ "opened while the CPU comes and goes", opened_meanwhile },
-	{ "a cgroup's event comes back with its CPU", cgroup_comes_back },
+	{ "page faults of a CPU are counted once it is online again", software_comes_back },
+	{ "the clock of a CPU stands still while it is offline", clock_stands_still },
+	{ "hardware events of a CPU count once it is online again", hardware_comes_back },
+	{ "multiplexed events take turns once their CPU is online again", turns_come_back },
+	{ "overflows of a CPU send signals once it is online again", signals_come_back },
+	{ "an event of a task follows the task", task_is_counted_elsewhere },
+	{ "enabled, disabled and closed while the CPU is offline", operations_while_away },
+	{ "closed before and after the CPU is online again", closed_while_away },
+	{ "opened while the CPU turns offline and online", opened_meanwhile },
+	{ "an event of a cgroup counts once its CPU is online again", cgroup_comes_back },
 };
 
 TESTS_MAIN(tests)

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * A machine of 64 CPUs: each counts for itself, and together they count what was done.
- */
-#include "workload.h"
+/* A machine of 64 CPUs: each counts for itself, and together they count all that was done. */
+#include "events.h"
+#include "expect.h"
+#include "harness.h"
+#include "processes.h"
+#include "readings.h"
+#include "workloads.h"
 
 #define MAX_CPUS	64
 #define PAGES		64
@@ -20,11 +23,11 @@ static void look_around(void)
 static bool all_are_on_line(void)
 {
 	look_around();
-	return same("CPUs on line", cpus, sysconf(_SC_NPROCESSORS_CONF)) &
-	       between("CPUs", cpus, 2, MAX_CPUS);
+	return expect_eq("CPUs on line", cpus, sysconf(_SC_NPROCESSORS_CONF)) &
+	       expect_between("CPUs", cpus, 2, MAX_CPUS);
 }
 
-/* One event on each CPU; a task goes round. Each saw its visits. */
+/* One event on each CPU; a task visits them in turn. Each counts its visits. */
 static bool each_counts_for_itself(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
@@ -36,22 +39,22 @@ static bool each_counts_for_itself(void)
 	attr.exclude_kernel = 1;
 	for (int cpu = 0; cpu < cpus; cpu++)
 		fd[cpu] = MUST(perf_open(&attr, -1, cpu, -1, 0));
-	fault(PAGES);
+	fault_pages(PAGES);
 	for (int cpu = 0; cpu < cpus; cpu++)
 		before[cpu] = perf_count(fd[cpu]);
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int cpu = 0; cpu < cpus; cpu++) {
 			MUST(pin_to_cpu(cpu));
-			fault(PAGES + cpu);
+			fault_pages(PAGES + cpu);
 		}
 	}
 	for (int cpu = 0; cpu < cpus; cpu++)
-		good &= between("a CPU's faults", perf_count(fd[cpu]) - before[cpu],
-				ROUNDS * (PAGES + cpu), ROUNDS * (PAGES + cpu) + 40);
+		good &= expect_between("a CPU's faults", perf_count(fd[cpu]) - before[cpu],
+				       ROUNDS * (PAGES + cpu), ROUNDS * (PAGES + cpu) + 40);
 	return good;
 }
 
-/* A task's event follows it over all CPUs. */
+/* An event of a task counts on all CPUs. */
 static bool task_is_followed(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
@@ -64,18 +67,18 @@ static bool task_is_followed(void)
 	pin_to_cpu(0);
 	fd = open_self(&attr, -1);
 	migrations = open_self(&moves, -1);
-	fault(PAGES);
+	fault_pages(PAGES);
 	before = perf_count(fd);
 	for (int cpu = 1; cpu < cpus; cpu++) {
 		MUST(pin_to_cpu(cpu));
-		fault(PAGES);
+		fault_pages(PAGES);
 	}
-	return between("faults", perf_count(fd) - before, (cpus - 1) * PAGES,
-		       (cpus - 1) * PAGES + 5) &
-	       same("migrations", perf_count(migrations), cpus - 1);
+	return expect_between("faults", perf_count(fd) - before, (cpus - 1) * PAGES,
+			      (cpus - 1) * PAGES + 5) &
+	       expect_eq("migrations", perf_count(migrations), cpus - 1);
 }
 
-/* A child on each CPU, all at once, counted by one inherited event. */
+/* A child on each CPU at once, counted by one inherited event. */
 static bool children_on_all(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
@@ -93,10 +96,10 @@ static bool children_on_all(void)
 		pid[cpu] = fork_child();
 		if (!pid[cpu]) {
 			MUST(pin_to_cpu(cpu));
-			fault(PAGES);
+			fault_pages(PAGES);
 			gate_open(&ready);
 			gate_wait(&go);
-			fault(10 * PAGES);
+			fault_pages(10 * PAGES);
 			_exit(0);
 		}
 	}
@@ -106,12 +109,12 @@ static bool children_on_all(void)
 	for (int cpu = 0; cpu < cpus; cpu++)
 		gate_open(&go);
 	for (int cpu = 0; cpu < cpus; cpu++)
-		good &= child_was_good(pid[cpu]);
-	return good & between("faults", perf_count(fd) - before, cpus * 10 * PAGES,
-			      cpus * (10 * PAGES + 20));
+		good &= child_succeeded(pid[cpu]);
+	return good & expect_between("faults", perf_count(fd) - before, cpus * 10 * PAGES,
+				     cpus * (10 * PAGES + 20));
 }
 
-/* The clocks of all CPUs run at one pace. */
+/* The clocks of all CPUs run at one rate. */
 static bool clocks_agree(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CPU_CLOCK);
@@ -120,18 +123,18 @@ static bool clocks_agree(void)
 	int fd[MAX_CPUS];
 
 	look_around();
-	begin = now_ns();
+	begin = monotonic_ns();
 	for (int cpu = 0; cpu < cpus; cpu++)
 		fd[cpu] = MUST(perf_open(&attr, -1, cpu, -1, 0));
-	opened = now_ns();
+	opened = monotonic_ns();
 	sleep_ms(300);
-	read_from = now_ns();
+	read_from = monotonic_ns();
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		uint64_t value = perf_count(fd[cpu]);
 
-		end = now_ns();
-		good &= between("a CPU's clock", value, (read_from - opened) * 98 / 100,
-				(end - begin) * 102 / 100);
+		end = monotonic_ns();
+		good &= expect_between("a CPU's clock", value, (read_from - opened) * 98 / 100,
+				       (end - begin) * 102 / 100);
 	}
 	return good;
 }
@@ -143,7 +146,7 @@ static bool cycles_on_all(void)
 	int fd[MAX_CPUS];
 
 	look_around();
-	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
 		skip_case("no cycle counter");
 	attr.disabled = 0;
 	attr.read_format = FORMAT_TIMES;
@@ -154,16 +157,16 @@ static bool cycles_on_all(void)
 		run_loop(100000);
 	}
 	for (int cpu = 0; cpu < cpus; cpu++) {
-		struct timed t = read_timed(fd[cpu]);
+		struct timed_count t = read_timed_count(fd[cpu]);
 
-		good &= between("a CPU's cycles", t.value, 1, UINT64_MAX);
-		good &= same("running", t.running, t.enabled);
+		good &= expect_between("a CPU's cycles", t.value, 1, UINT64_MAX);
+		good &= expect_eq("running", t.running, t.enabled);
 	}
 	return good;
 }
 
 static const struct test tests[] = {
-	{ "all CPUs are on line", all_are_on_line },
+	{ "all CPUs are online", all_are_on_line },
 	{ "each CPU counts for itself", each_counts_for_itself },
 	{ "a task is followed over all CPUs", task_is_followed },
 	{ "children on all CPUs at once", children_on_all },

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Is every page of a buffer given back? What lies within a user's allowance (perf_event_mlock_kb for
- * each CPU) is seen nowhere, so all of it is asked for: by one that may have no page beyond it.
+ * Checks that all pages of buffers were given back. The kernel shows nowhere what a user has of the
+ * allowance (perf_event_mlock_kb for each CPU), so a child that may have no page beyond it maps all
+ * of it.
  */
-#ifndef MEMLOCK_H
-#define MEMLOCK_H
+#ifndef PERF_TEST_MEMLOCK_H
+#define PERF_TEST_MEMLOCK_H
 
-#include "perf_test.h"
+#include "events.h"
 
 #include <linux/capability.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
-/* Pages that a user's buffers may have before RLIMIT_MEMLOCK is asked. */
+/* Pages of buffers that a user may have before RLIMIT_MEMLOCK limits them. */
 static inline long memlock_allowance(void)
 {
 	long kb = sysctl_get("perf_event_mlock_kb", 516) * sysconf(_SC_NPROCESSORS_ONLN);
@@ -22,7 +20,7 @@ static inline long memlock_allowance(void)
 	return kb * 1024 / sysconf(_SC_PAGESIZE);
 }
 
-/* The largest 1 + 2^n that fits into @pages, which are two or more. */
+/* The largest 1 + 2^n that fits into @pages >= 2. */
 static inline long memlock_fitting(long pages)
 {
 	long data = 1;
@@ -32,7 +30,7 @@ static inline long memlock_fitting(long pages)
 	return 1 + data;
 }
 
-/* Still this user, but limits hold. */
+/* Drops the capabilities, so that limits hold for this user. */
 static inline bool memlock_obey(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -49,10 +47,11 @@ static inline bool memlock_map(long pages)
 
 	attr.exclude_kernel = 1;
 	fd = perf_open(&attr, 0, -1, -1, 0);
-	return fd >= 0 && mmap(NULL, pages * sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED;
+	return fd >= 0 && mmap(NULL, pages * sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd,
+			       0) != MAP_FAILED;
 }
 
-/* Buffers of 1 + 2^n pages until no more than a page is left; the next one must be refused. */
+/* Maps buffers of 1 + 2^n pages until one page at most is left; the next one must be refused. */
 static inline int memlock_use_up(long left)
 {
 	for (; left >= 2; left -= memlock_fitting(left)) {
@@ -62,7 +61,7 @@ static inline int memlock_use_up(long left)
 	return memlock_map(2) ? 2 : 0;
 }
 
-/* For a user who has no buffers, with perf_event_paranoid at 0 or more. */
+/* For a user without buffers, with perf_event_paranoid at 0 or more. */
 static inline bool memlock_is_whole(void)
 {
 	pid_t pid = fork();
@@ -71,11 +70,12 @@ static inline bool memlock_is_whole(void)
 	if (!pid)
 		_exit(memlock_obey() ? memlock_use_up(memlock_allowance()) : 3);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		ktap_bail_out("fork");
+		fail_case("fork");
 	if (status)
-		ktap_note("of %ld pages of buffers %s", memlock_allowance(), status == 1 << 8 ? "not all can be had" :
-			  status == 2 << 8 ? "more can be had" : "none can be asked for");
+		ktap_note("of %ld pages of buffers %s", memlock_allowance(),
+			  status == 1 << 8 ? "not all are available" :
+			  status == 2 << 8 ? "more are available" : "none can be requested");
 	return !status;
 }
 
-#endif
+#endif /* PERF_TEST_MEMLOCK_H */

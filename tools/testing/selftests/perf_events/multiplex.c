@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Multiplexing: more events than counters. What each would have counted is estimated from the time
- * it ran, within 2 % after one second; and the time is shared out evenly, whatever the sizes of
- * the groups.
+ * Multiplexing: more events than counters. The count of each is estimated from the time it ran,
+ * within 2 % after one second; the time is shared evenly, whatever the sizes of the groups.
  *
- * One CPU, with instructions as the machine's clock: a task's enabled time in ns is then what cycles in
- * user and kernel mode add up to, and instructions, too, where each takes one cycle. So every truth is
- * known; but x86's kernel has instructions that repeat themselves, whose passes take a cycle each.
+ * One CPU, with instructions as the clock of the machine: the enabled time of a task in ns is the
+ * sum of its cycles in user and kernel mode, and of its instructions, where each takes one cycle.
+ * So all true counts are known; but the x86 kernel has repeated string instructions, each
+ * repetition of which takes a cycle.
  */
-#include "workload.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "readings.h"
+#include "require.h"
+#include "workloads.h"
 
 #include <sched.h>
 
@@ -19,19 +26,18 @@
 #endif
 
 #define MAX_EVENTS	64
-#define PERCENT		10	/* in thousandths */
+#define PERCENT		10	/* per thousand */
 
 struct mux {
 	unsigned int		nr;
 	int			fd[MAX_EVENTS];
-	struct timed		t[MAX_EVENTS];
+	struct timed_count		t[MAX_EVENTS];
 };
 
-/* The three ways to count what runs, and what part of the truth they see. */
+/* The three modes to count in, each of which has another true count. */
 static const char * const levels[] = { "u", "k", "uk" };
 
-
-/* A round of work is a loop and a system call; rounds are done in batches. */
+/* A round is a loop and a system call; rounds are done in batches. */
 #define LOOP		150
 #define BATCH		500
 
@@ -43,7 +49,7 @@ static __always_inline void work_batch(void)
 	}
 }
 
-/* User instructions of a batch; the counter must be free for it. */
+/* User instructions of a batch, measured while a counter is free. */
 static uint64_t batch_user;
 
 static void measure_batch(void)
@@ -60,13 +66,13 @@ static void measure_batch(void)
 
 static void need_exact_clock(void)
 {
-	need_instructions();
+	require_exact_instructions();
 	measure_batch();
 }
 
 static void need_fair_turns(void)
 {
-	if (!says_why())
+	if (!kernel_gives_reasons())
 		skip_case("this kernel does not promise equal shares");
 }
 
@@ -80,13 +86,12 @@ static int open_member(struct mux *m, uint64_t event, const char *level, int gro
 	return m->fd[m->nr++];
 }
 
-
-/* Works in user and kernel mode for @ms; answers the user instructions of that. */
+/* Works in user and kernel mode for @ms. Returns the user instructions of that. */
 static uint64_t work_for(unsigned int ms)
 {
-	uint64_t end = now_ns() + ms * 1000000ull, user = 0;
+	uint64_t end = monotonic_ns() + ms * 1000000ull, user = 0;
 
-	for (; now_ns() < end; user += batch_user)
+	for (; monotonic_ns() < end; user += batch_user)
 		work_batch();
 	return user;
 }
@@ -100,7 +105,7 @@ static void read_all(struct mux *m)
 {
 	MUST(prctl(PR_TASK_PERF_EVENTS_DISABLE));
 	for (unsigned int i = 0; i < m->nr; i++)
-		m->t[i] = read_timed(m->fd[i]);
+		m->t[i] = read_timed_count(m->fd[i]);
 }
 
 static uint64_t truth_at(const char *level, uint64_t user, uint64_t all)
@@ -110,7 +115,7 @@ static uint64_t truth_at(const char *level, uint64_t user, uint64_t all)
 	return strcmp(level, "k") ? all : all - user;
 }
 
-/* Every estimate within @permille of what it should be. */
+/* True if each estimate is within @permille of the true count. */
 static bool estimates_hold(struct mux *m, uint64_t user, unsigned int permille)
 {
 	bool good = true;
@@ -121,13 +126,13 @@ static bool estimates_hold(struct mux *m, uint64_t user, unsigned int permille)
 
 		snprintf(what, sizeof(what), "event %u (%s), ran %.1f %%, estimate", i, level,
 			 100.0 * m->t[i].running / m->t[i].enabled);
-		good &= near_permille(what, scaled(m->t[i]),
-				      truth_at(level, user, m->t[i].enabled), permille);
+		good &= expect_near_permille(what, scaled_count(m->t[i]),
+					     truth_at(level, user, m->t[i].enabled), permille);
 	}
 	return good;
 }
 
-/* Every event ran for the same time, but for @permille of it. */
+/* True if all events ran for the same time, within @permille of it. */
 static bool shares_are_equal(struct mux *m, unsigned int permille)
 {
 	uint64_t least = UINT64_MAX, most = 0;
@@ -140,8 +145,8 @@ static bool shares_are_equal(struct mux *m, unsigned int permille)
 	}
 	ktap_note("shares from %.2f to %.2f %%", 100.0 * least / m->t[0].enabled,
 		  100.0 * most / m->t[0].enabled);
-	return between("shares: most over least, in thousandths", most * 1000 / (least ?: 1),
-		       1000, 1000 + permille);
+	return expect_between("shares: most over least, in thousandths", most * 1000 / (least ?: 1),
+			      1000, 1000 + permille);
 }
 
 static uint64_t event_of(unsigned int i)
@@ -172,8 +177,11 @@ static void open_groups(struct mux *m, const unsigned int *sizes, unsigned int n
 	}
 }
 
-/* Turns are 4 ms long: so many of them for each event in turn. */
-#define TURNS(nr)	((nr) * 20 > 1000 ? (nr) * 60 : 1000)
+/* The milliseconds in which each of @nr events runs for enough slices of 4 ms. */
+static unsigned int ms_of_turns(unsigned int nr)
+{
+	return nr * 20 > 1000 ? nr * 60 : 1000;
+}
 
 static bool estimates_of(unsigned int nr)
 {
@@ -183,7 +191,7 @@ static bool estimates_of(unsigned int nr)
 	need_exact_clock();
 	open_singles(&m, nr);
 	enable_all();
-	user = work_for(TURNS(nr));
+	user = work_for(ms_of_turns(nr));
 	read_all(&m);
 	return estimates_hold(&m, user, 2 * PERCENT);
 }
@@ -208,12 +216,12 @@ static bool estimates_of_64(void)
 	return estimates_of(64);
 }
 
-/* Turns do not end all at one moment, and some may be under way: of 60 these are less than two. */
+/* Slices do not end at the same time, and some are not complete: of 60 this is less than two. */
 static unsigned int time_for_shares(unsigned int nr)
 {
-	unsigned int ms = nr * 60 * 4 / capacity(PERF_COUNT_HW_INSTRUCTIONS);
+	unsigned int ms = nr * 60 * 4 / max_group_size(PERF_COUNT_HW_INSTRUCTIONS);
 
-	return ms > TURNS(nr) ? ms : TURNS(nr);
+	return ms > ms_of_turns(nr) ? ms : ms_of_turns(nr);
 }
 
 static bool shares_of(unsigned int nr)
@@ -240,7 +248,7 @@ static bool shares_of_64(void)
 	return shares_of(64);
 }
 
-/* Nothing idles: with n counters and n events running, the shares of all add up to n. */
+/* With n counters and more events, the shares of all events add up to n. */
 static bool counters_are_used(void)
 {
 	struct mux m = { 0 };
@@ -254,9 +262,9 @@ static bool counters_are_used(void)
 	read_all(&m);
 	for (unsigned int i = 0; i < m.nr; i++)
 		sum += m.t[i].running;
-	return between("counters in use, in hundredths", sum * 100 / m.t[0].enabled,
-		       capacity(PERF_COUNT_HW_INSTRUCTIONS) * 100 - 10,
-		       capacity(PERF_COUNT_HW_INSTRUCTIONS) * 100);
+	return expect_between("counters in use, in hundredths", sum * 100 / m.t[0].enabled,
+			      max_group_size(PERF_COUNT_HW_INSTRUCTIONS) * 100 - 10,
+			      max_group_size(PERF_COUNT_HW_INSTRUCTIONS) * 100);
 }
 
 static const unsigned int mixed[] = { 1, 2, 3, 4, 4, 3, 2, 1, 3, 1, 4, 2 };
@@ -267,7 +275,7 @@ static bool estimates_of_groups(void)
 	uint64_t user;
 
 	need_exact_clock();
-	need_capacity(4);
+	require_instruction_counters(4);
 	open_groups(&m, mixed, ARRAY_SIZE(mixed));
 	enable_all();
 	user = work_for(1000);
@@ -280,7 +288,7 @@ static bool shares_of_groups(void)
 	struct mux m = { 0 };
 
 	need_exact_clock();
-	need_capacity(4);
+	require_instruction_counters(4);
 	need_fair_turns();
 	for (unsigned int g = 0; g < ARRAY_SIZE(mixed); g++) {
 		int leader = -1;
@@ -297,14 +305,14 @@ static bool shares_of_groups(void)
 	return shares_are_equal(&m, 5 * PERCENT);
 }
 
-/* Members of a group run at the same times, so they saw the same. */
+/* Members of a group run at the same times, so they count the same. */
 static bool groups_stay_together(void)
 {
 	struct mux m = { 0 };
 	bool good = true;
 
 	need_exact_clock();
-	need_capacity(3);
+	require_instruction_counters(3);
 	for (int g = 0; g < 5; g++) {
 		int leader = open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
 
@@ -315,36 +323,36 @@ static bool groups_stay_together(void)
 	work_for(500);
 	read_all(&m);
 	for (unsigned int i = 0; i < m.nr; i += 3) {
-		good &= same("a sibling's time", m.t[i + 1].running, m.t[i].running);
-		good &= same("a sibling's count", m.t[i + 1].value, m.t[i].value);
-		good &= same("a sibling's count", m.t[i + 2].value, m.t[i].value);
+		good &= expect_eq("a sibling's time", m.t[i + 1].running, m.t[i].running);
+		good &= expect_eq("a sibling's count", m.t[i + 1].value, m.t[i].value);
+		good &= expect_eq("a sibling's count", m.t[i + 2].value, m.t[i].value);
 	}
 	return good;
 }
 
-/* What fits needs no turns. */
+/* Events that fit are not multiplexed. */
 static bool what_fits_runs_always(void)
 {
 	struct mux m = { 0 };
 	bool good = true;
 
 	need_exact_clock();
-	for (unsigned int n = capacity(PERF_COUNT_HW_INSTRUCTIONS); m.nr < n;)
+	for (unsigned int n = max_group_size(PERF_COUNT_HW_INSTRUCTIONS); m.nr < n;)
 		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
 	enable_all();
 	work_for(100);
 	read_all(&m);
 	for (unsigned int i = 0; i < m.nr; i++)
-		good &= same("time running", m.t[i].running, m.t[i].enabled);
+		good &= expect_eq("time running", m.t[i].running, m.t[i].enabled);
 	return good;
 }
 
-/* A pinned event does not take part in the turns. */
+/* A pinned event is not multiplexed. */
 static bool pinned_runs_always(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 	struct mux m = { 0 };
-	struct timed pinned;
+	struct timed_count pinned;
 	int fd;
 
 	need_exact_clock();
@@ -355,19 +363,20 @@ static bool pinned_runs_always(void)
 	enable_all();
 	work_for(200);
 	read_all(&m);
-	pinned = read_timed(fd);
+	pinned = read_timed_count(fd);
 	for (unsigned int i = 0; i < m.nr; i++) {
-		if (!between("others take turns", m.t[i].running, 1, m.t[i].enabled * 9 / 10))
+		if (!expect_between("others take turns", m.t[i].running, 1,
+				    m.t[i].enabled * 9 / 10))
 			return false;
 	}
-	return same("time running", pinned.running, pinned.enabled);
+	return expect_eq("time running", pinned.running, pinned.enabled);
 }
 
-/* More than a schedule has room for: what does not find its place has no effect on what does. */
+/* More events than a schedule has room for: those that do not fit do not affect those that do. */
 static bool pinned_beside_too_many(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
-	struct timed pinned;
+	struct timed_count pinned;
 	struct gate go = gate_new();
 	int fd, others[70];
 	pid_t child;
@@ -386,17 +395,17 @@ static bool pinned_beside_too_many(void)
 	attr.pinned = 1;
 	fd = MUST(perf_open(&attr, child, -1, -1, 0));
 	gate_open(&go);
-	if (!child_was_good(child))
+	if (!child_succeeded(child))
 		return false;
-	pinned = read_timed(fd);
+	pinned = read_timed_count(fd);
 	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++)
 		close(others[i]);
 	close(fd);
-	return between("time enabled", pinned.enabled, 40000000, 10000000000) &
-	       same("time running", pinned.running, pinned.enabled);
+	return expect_between("time enabled", pinned.enabled, 40000000, 10000000000) &
+	       expect_eq("time running", pinned.running, pinned.enabled);
 }
 
-/* Turns go on where a task's are interrupted by other tasks' turns on the CPU. */
+/* Rotation continues for a task that shares its CPU with other tasks. */
 static bool switching_keeps_shares(void)
 {
 	struct mux m = { 0 };
@@ -420,12 +429,12 @@ static bool switching_keeps_shares(void)
 	enable_all();
 	work_for(2500);
 	read_all(&m);
-	end_child(pid);
-	/* Half of the CPU's time: fewer turns to be fair in. */
+	kill_child(pid);
+	/* Half of the CPU time: fewer slices to be even in. */
 	return shares_are_equal(&m, 10 * PERCENT);
 }
 
-/* The CPU's events and a task's share the counters; none starves. */
+/* The events of the CPU and of a task share the counters; all of them run. */
 static bool cpu_and_task_share(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
@@ -435,8 +444,8 @@ static bool cpu_and_task_share(void)
 
 	need_exact_clock();
 	need_fair_turns();
-	/* Four of five that would be its fair part, but not more than with four counters. */
-	least = capacity(PERF_COUNT_HW_INSTRUCTIONS) * 50;
+	/* A fair share would be four of five, but no more than with four counters. */
+	least = max_group_size(PERF_COUNT_HW_INSTRUCTIONS) * 50;
 	least = least > 200 ? 200 : least;
 	pin_to_cpu(0);
 	attr.read_format = FORMAT_TIMES;
@@ -445,18 +454,18 @@ static bool cpu_and_task_share(void)
 	for (int i = 0; i < 8; i++)
 		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
 	for (unsigned int i = 0; i < cpu.nr; i++)
-		enable(cpu.fd[i]);
+		event_enable(cpu.fd[i]);
 	enable_all();
 	work_for(1000);
 	read_all(&m);
 	for (unsigned int i = 0; i < cpu.nr; i++) {
-		cpu.t[i] = read_timed(cpu.fd[i]);
-		good &= between("the CPU's, in thousandths",
-				cpu.t[i].running * 1000 / cpu.t[i].enabled, least, 999);
+		cpu.t[i] = read_timed_count(cpu.fd[i]);
+		good &= expect_between("the CPU's, in thousandths",
+				       cpu.t[i].running * 1000 / cpu.t[i].enabled, least, 999);
 	}
 	for (unsigned int i = 0; i < m.nr; i++) {
-		good &= between("the task's, in thousandths",
-				m.t[i].running * 1000 / m.t[i].enabled, least, 999);
+		good &= expect_between("the task's, in thousandths",
+				       m.t[i].running * 1000 / m.t[i].enabled, least, 999);
 	}
 	ktap_note("the CPU's ran %.1f %%, the task's %.1f %%",
 		  100.0 * cpu.t[0].running / cpu.t[0].enabled,
@@ -464,10 +473,11 @@ static bool cpu_and_task_share(void)
 	return good;
 }
 
-/* The interval of the turns is the PMU's: a long one leaves whoever came first in place. */
+/* The interval belongs to the PMU: with a long one the first event stays in place. */
 static bool interval_is_settable(void)
 {
-	static const char path[] = "/sys/bus/event_source/devices/" CPU_PMU "/perf_event_mux_interval_ms";
+	static const char path[] = "/sys/bus/event_source/devices/" CPU_PMU
+				   "/perf_event_mux_interval_ms";
 	unsigned int ran = 0, least;
 	struct mux m = { 0 };
 	char line[16];
@@ -475,53 +485,54 @@ static bool interval_is_settable(void)
 	need_exact_clock();
 	if (read_line(path, line, sizeof(line)) < 0)
 		skip_case("no PMU of this name");
-	if (!refused("0 ms", write_line(path, "0"), EINVAL, "mux_interval") ||
-	    !refused("-1 ms", write_line(path, "-1"), EINVAL, "mux_interval"))
+	if (!expect_refused("0 ms", write_line(path, "0"), EINVAL, "mux_interval") ||
+	    !expect_refused("-1 ms", write_line(path, "-1"), EINVAL, "mux_interval"))
 		return false;
-	least = capacity(PERF_COUNT_HW_INSTRUCTIONS);
+	least = max_group_size(PERF_COUNT_HW_INSTRUCTIONS);
 	MUST(write_line(path, "100"));
 	open_singles(&m, 16);
 	enable_all();
 	work_for(60);
 	read_all(&m);
 	MUST(write_line(path, line));
-	/* Whoever is disabled makes room for another, for some microseconds. */
+	/* Disabling an event leaves its counter to another for some microseconds. */
 	for (unsigned int i = 0; i < m.nr; i++)
 		ran += m.t[i].running > 2000000;
-	return between("events that ran within the first interval", ran, least, least + 3);
+	return expect_between("events that ran within the first interval", ran, least, least + 3);
 }
 
-/* What an event had while it was alone is not held against it once others come. */
+/* The time of an event while it was alone does not reduce its share later. */
 static bool alone_then_not(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 	struct mux m = { 0 };
-	struct timed before, after;
+	struct timed_count before, after;
 	int fd;
 
 	need_exact_clock();
 	need_fair_turns();
 	attr.read_format = FORMAT_TIMES;
 	fd = open_self(&attr, -1);
-	enable(fd);
+	event_enable(fd);
 	work_for(1500);
 	for (int i = 0; i < 15; i++)
 		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
-	before = read_timed(fd);
+	before = read_timed_count(fd);
 	enable_all();
 	work_for(1000);
 	read_all(&m);
-	after = read_timed(fd);
+	after = read_timed_count(fd);
 	after.running -= before.running;
 	return shares_are_equal(&m, 5 * PERCENT) &
-	       near_permille("its share of the second", after.running, m.t[0].running, 10 * PERCENT);
+	       expect_near_permille("its share of the second", after.running, m.t[0].running,
+				    10 * PERCENT);
 }
 
-/* An event that is off and on again finds those that came meanwhile, and a counter. */
+/* An event that is enabled again among new ones gets a counter. */
 static bool back_among_new_ones(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
-	struct timed early, late, before;
+	struct timed_count early, late, before;
 	int fd[2];
 
 	need_exact_clock();
@@ -529,23 +540,23 @@ static bool back_among_new_ones(void)
 	attr.read_format = FORMAT_TIMES;
 	fd[0] = open_self(&attr, -1);
 	fd[1] = open_self(&attr, -1);
-	enable(fd[0]);
+	event_enable(fd[0]);
 	work_for(500);
-	disable(fd[0]);
-	before = read_timed(fd[0]);
-	enable(fd[1]);
-	enable(fd[0]);
+	event_disable(fd[0]);
+	before = read_timed_count(fd[0]);
+	event_enable(fd[1]);
+	event_enable(fd[0]);
 	work_for(300);
-	disable(fd[0]);
-	disable(fd[1]);
-	early = read_timed(fd[0]);
-	late = read_timed(fd[1]);
-	return same("who was there first runs always", early.running - before.running,
-		    early.enabled - before.enabled) &
-	       same("and who came later", late.running, late.enabled);
+	event_disable(fd[0]);
+	event_disable(fd[1]);
+	early = read_timed_count(fd[0]);
+	late = read_timed_count(fd[1]);
+	return expect_eq("who was there first runs always", early.running - before.running,
+			 early.enabled - before.enabled) &
+	       expect_eq("and who came later", late.running, late.enabled);
 }
 
-/* A task that sleeps most of the time, never awake for an interval: its turns come all the same. */
+/* A task that mostly sleeps, and is never awake for an interval: its events rotate nevertheless. */
 static bool sleepers_turns(void)
 {
 	struct mux m = { 0 };
@@ -573,13 +584,13 @@ static const struct test tests[] = {
 	{ "16 events: no counter idles", counters_are_used },
 	{ "groups of 1 to 4: estimates within 2 %", estimates_of_groups },
 	{ "groups of 1 to 4: equal shares within 5 %", shares_of_groups },
-	{ "members of a group take their turns together", groups_stay_together },
-	{ "what fits needs no turns", what_fits_runs_always },
-	{ "a pinned event needs no turns", pinned_runs_always },
+	{ "members of a group run at the same time", groups_stay_together },
+	{ "events that fit run all the time", what_fits_runs_always },
+	{ "a pinned event runs all the time", pinned_runs_always },
 	{ "a pinned event beside 70 others", pinned_beside_too_many },
 	{ "shares of a task that is switched out and in", switching_keeps_shares },
-	{ "shares of one that was alone before", alone_then_not },
-	{ "shares of one that was off meanwhile", back_among_new_ones },
+	{ "shares of an event that was alone before", alone_then_not },
+	{ "shares of an event that was disabled meanwhile", back_among_new_ones },
 	{ "shares of a task that mostly sleeps", sleepers_turns },
 	{ "events of CPU and task share the counters", cpu_and_task_share },
 	{ "perf_event_mux_interval_ms", interval_is_settable },

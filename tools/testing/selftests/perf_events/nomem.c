@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that is not there: each system call is made again and again, and each time the next of its
- * allocations fails. It either does without, or says ENOMEM and leaves nothing behind: what was there
- * before goes on, and the call works once there is memory.
+ * Allocations that fail: each system call is repeated, and each time the next of its allocations
+ * fails. It either works without, or fails with ENOMEM and leaves nothing behind: earlier events
+ * keep counting, and the call works once there is memory.
  *
- * Needs a kernel with fault injection (CONFIG_FAILSLAB, CONFIG_FAIL_PAGE_ALLOC); the debug kernel,
- * which has it, looks for leaks when the tests are over.
+ * Needs a kernel with fault injection (CONFIG_FAILSLAB, CONFIG_FAIL_PAGE_ALLOC); the debug kernel
+ * has it, and looks for leaks after the tests.
  */
-#include "workload.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "readings.h"
+#include "workloads.h"
 
 #include <linux/hw_breakpoint.h>
 
-#define MANY	2000	/* allocations that no call here makes */
+#define MANY	2000	/* more allocations than any call here makes */
 
 static const char fail_nth[] = "/proc/thread-self/fail-nth";
 static int fail_fd = -1;
@@ -41,7 +47,7 @@ static void fail_next(unsigned int nth)
 	MUST(pwrite(fail_fd, line, snprintf(line, sizeof(line), "%u", nth), 0));
 }
 
-/* Disarms. Has one failed since? */
+/* Disarms fault injection. Returns whether an allocation has failed. */
 static bool has_failed(void)
 {
 	int error = errno;
@@ -57,8 +63,8 @@ static bool has_failed(void)
 }
 
 /*
- * @call returns what it made, to be undone by @undo, or -1 and errno. True if it fails with ENOMEM
- * or not at all, at least once with ENOMEM, and works in the end.
+ * @call returns what it created, for @undo, or -1 and errno. True if it fails with ENOMEM or not at
+ * all, at least once with ENOMEM, and works in the end.
  */
 static bool every_allocation(const char *what, long (*call)(void), void (*undo)(long))
 {
@@ -80,7 +86,8 @@ static bool every_allocation(const char *what, long (*call)(void), void (*undo)(
 			return false;
 		}
 	}
-	if (!between(what, refusals, 1, nth) || !between("allocations", nth, 2, MANY - 1))
+	if (!expect_between(what, refusals, 1, nth) ||
+	    !expect_between("allocations", nth, 2, MANY - 1))
 		return false;
 	return true;
 }
@@ -107,27 +114,19 @@ static bool open_without(const char *what, struct perf_event_attr attr, int pid,
 	return every_allocation(what, open_wanted, close_made);
 }
 
-static uint64_t tracepoint(const char *name)
-{
-	char path[128], line[16];
-
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", name);
-	return read_line(path, line, sizeof(line)) > 0 ? strtoull(line, NULL, 10) : 0;
-}
-
 static volatile int watched;
 
-static bool opens(void)
+static bool open_events(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
 	struct perf_event_attr sampling = attr;
 	struct perf_event_attr trace = perf_attr(PERF_TYPE_TRACEPOINT, 0);
 	struct perf_event_attr bp = perf_attr(PERF_TYPE_BREAKPOINT, 0);
-	pid_t pid = waiting_child();
+	pid_t pid = fork_waiting_child();
 	bool good;
 
 	need_faults();
-	trace.config = tracepoint("syscalls/sys_enter_getppid");
+	trace.config = tracepoint_id("syscalls/sys_enter_getppid");
 	bp.bp_type = HW_BREAKPOINT_W;
 	bp.bp_len = HW_BREAKPOINT_LEN_4;
 	bp.bp_addr = (unsigned long)&watched;
@@ -140,16 +139,16 @@ static bool opens(void)
 	good &= open_without("with call chains", sampling, 0, -1, -1);
 	good &= open_without("a tracepoint", trace, 0, -1, -1);
 	good &= open_without("a breakpoint", bp, 0, -1, -1);
-	if (have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES)) {
+	if (event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES)) {
 		attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
 		good &= open_without("a hardware event", attr, 0, -1, -1);
 		good &= open_without("another task's hardware event", attr, pid, -1, -1);
 	}
-	end_child(pid);
+	kill_child(pid);
 	return good;
 }
 
-/* A group's third member is not had: the other two go on. */
+/* The third member of a group cannot be opened: the other two keep counting. */
 static bool group_goes_on(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
@@ -168,11 +167,11 @@ static bool group_goes_on(void)
 		*(volatile char *)p = 1;
 		munmap(p, 4096);
 	}
-	return good & between("faults since", perf_count(member) - before, 10, 100000) &
-	       between("the leader's", perf_count(leader), perf_count(member), UINT64_MAX);
+	return good & expect_between("faults since", perf_count(member) - before, 10, 100000) &
+	       expect_between("the leader's", perf_count(leader), perf_count(member), UINT64_MAX);
 }
 
-/* Inherited: two groups, one of them of three. */
+/* Inherited events: two groups, one of them of three. */
 #define HEIRS	4
 static int family[HEIRS];
 
@@ -183,7 +182,7 @@ static void open_family(void)
 	attr.inherit = 1;
 	attr.read_format = FORMAT_TIMES;
 	for (int i = 0; i < HEIRS; i++) {
-		if (i == 2 && have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		if (i == 2 && event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
 			attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
 		attr.inherit = 1;
 		attr.disabled = 0;
@@ -203,49 +202,49 @@ static long fork_one(void)
 	return pid;
 }
 
-static void reap(long pid)
+static void reap_child(long pid)
 {
 	waitpid(pid, NULL, 0);
 }
 
-static bool forks(void)
+static bool fork_tasks(void)
 {
 	uint64_t enabled[HEIRS];
 	bool good;
 
 	need_faults();
 	open_family();
-	good = every_allocation("fork", fork_one, reap);
-	/* Children that came to nothing have counted nothing, and the next one's count arrives. */
+	good = every_allocation("fork", fork_one, reap_child);
+	/* Forks that failed have counted nothing, and the count of the next child is complete. */
 	for (int i = 0; i < HEIRS; i++) {
-		enabled[i] = read_timed(family[i]).enabled;
-		good &= between("enabled", enabled[i], 1, now_ns());
+		enabled[i] = read_timed_count(family[i]).enabled;
+		good &= expect_between("enabled", enabled[i], 1, monotonic_ns());
 	}
-	reap(MUST(fork_one()));
+	reap_child(MUST(fork_one()));
 	for (int i = 0; i < HEIRS; i++) {
-		struct timed t = read_timed(family[i]);
+		struct timed_count t = read_timed_count(family[i]);
 
-		good &= between("enabled since", t.enabled, enabled[i] + 1, UINT64_MAX);
+		good &= expect_between("enabled since", t.enabled, enabled[i] + 1, UINT64_MAX);
 	}
 	for (int i = 0; i < HEIRS; i++)
 		close(family[i]);
 	return good;
 }
 
-/* Parents are closed by somebody else while forks fail. */
+/* Another task closes the parents while forks fail. */
 static bool forks_and_closes(void)
 {
 	uint64_t end;
 	pid_t pid;
 
 	need_faults();
-	end = now_ns() + 2000000000;
-	for (unsigned int nth = 1; now_ns() < end; nth = nth % 150 + 1) {
+	end = monotonic_ns() + 2000000000;
+	for (unsigned int nth = 1; monotonic_ns() < end; nth = nth % 150 + 1) {
 		int sync[2];
 
 		open_family();
 		MUST(pipe(sync));
-		/* The closer shares the files. */
+		/* The closing task shares the files. */
 		pid = syscall(__NR_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
 		if (!pid) {
 			MUST(read(sync[0], &(char){ 0 }, 1));
@@ -260,7 +259,7 @@ static bool forks_and_closes(void)
 
 		has_failed();
 		if (child > 0)
-			reap(child);
+			reap_child(child);
 		waitpid(pid, NULL, 0);
 		close(sync[0]);
 		close(sync[1]);
@@ -283,7 +282,7 @@ static void unmap_buffer(long p)
 	munmap((void *)p, 9 * sysconf(_SC_PAGESIZE));
 }
 
-static bool maps(void)
+static bool map_buffers(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
 
@@ -296,7 +295,7 @@ static bool maps(void)
 static const char *filter = "common_pid > 0 && (common_pid < 100000 || common_pid == 7)";
 static struct perf_event_attr filtered;
 
-/* A filter is set once, so each time there is another event. */
+/* A filter is set once, so each attempt has a new event. */
 static long open_filtered(void)
 {
 	int fd = perf_open(&filtered, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), error;
@@ -309,20 +308,20 @@ static long open_filtered(void)
 	return -1;
 }
 
-static bool filters(void)
+static bool set_filters(void)
 {
 	need_faults();
-	filtered = perf_attr(PERF_TYPE_TRACEPOINT, tracepoint("syscalls/sys_enter_getppid"));
+	filtered = perf_attr(PERF_TYPE_TRACEPOINT, tracepoint_id("syscalls/sys_enter_getppid"));
 	return every_allocation("SET_FILTER", open_filtered, close_made);
 }
 
 static const struct test tests[] = {
-	{ "each open, with each of its allocations failing", opens },
-	{ "a group goes on when it gets no further member", group_goes_on },
-	{ "fork with inherited groups, with each allocation failing", forks },
+	{ "each open, with each of its allocations failing", open_events },
+	{ "a group counts on when it gets no further member", group_goes_on },
+	{ "fork with inherited groups, with each allocation failing", fork_tasks },
 	{ "failing forks while the events are closed", forks_and_closes },
-	{ "mmap, with each allocation failing", maps },
-	{ "SET_FILTER, with each allocation failing", filters },
+	{ "mmap, with each allocation failing", map_buffers },
+	{ "SET_FILTER, with each allocation failing", set_filters },
 };
 
 TESTS_MAIN(tests)

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Debian's perf record in the guest, in the forms people use: what it recorded, whom, in which buffers,
-# is read with perf report and perf script.
-. /tests/lib.sh
+# perf record of Debian in the guest, in its usual forms; perf report and perf script show what was
+# recorded, of which tasks and in which buffers.
+tests=$(cd "$(dirname "$0")" && pwd)
+. "$tests/programs/lib.sh"
 unlimited
 
 # --- where the time goes. On a fast machine there are a few hundred samples; shares of them scatter by 2 %.
@@ -22,7 +23,8 @@ if have_cycles; then
 	result $? "report by program and file"
 
 	perf report --stdio --children -g caller -i $data 2>/dev/null >$out
-	within "main with what it calls" "$(awk '$NF == "main" && $3 == "hot" { print int($1 * 10); exit }' $out)" 950 1000 &&
+	within "main with what it calls" \
+		"$(awk '$NF == "main" && $3 == "hot" { print int($1 * 10); exit }' $out)" 950 1000 &&
 		within "outer with what it calls" \
 			"$(awk '$NF == "outer" && $3 == "hot" { print int($1 * 10); exit }' $out)" 660 840
 	result $? "report --children"
@@ -40,7 +42,7 @@ else
 	skip "-e cycles" "no cycle counter"
 fi
 
-# The clock takes the place of a cycle counter where there is none.
+# The clock replaces a cycle counter where there is none.
 record -F 1000 -e cpu-clock:u $hot rounds 200000 && shares_are 90 && within "samples a second" "$(rate)" 150 1100
 result $? "-F 1000 -e cpu-clock:u"
 
@@ -49,10 +51,15 @@ result $? "-F 1000 -e task-clock:u"
 
 # 32-bit frames, to the last one; above it lies argc, in the place of a return address.
 if [ "$(uname -m)" = x86_64 ]; then
-	record -g -e $event /tests/hot32 &&
+	record -g -e $event "$tests/programs/hot32" &&
 		perf script -F ip,sym -i $data 2>>$out |
-			awk 'BEGIN { RS = "" } /inner/ { n++ } /inner\n[^\n]* middle\n[^\n]* outer\n[^\n]* _start\n[^\n]* 1 \[unknown\]$/ { whole++ }
-			     END { print n + 0, whole + 0 }' >$list &&
+			awk 'BEGIN {
+					RS = ""
+					chain = "inner\n[^\n]* middle\n[^\n]* outer\n[^\n]* _start\n"
+				}
+				/inner/ { n++ }
+				$0 ~ chain "[^\n]* 1 [[]unknown[]]$" { whole++ }
+				END { print n + 0, whole + 0 }' >$list &&
 		read -r n whole <$list && within "samples of inner" "$n" 20 2000 &&
 		within "with the whole chain, of $n" "$whole" $((n - 1)) "$n"
 	result $? "-g of a 32-bit program"
@@ -60,9 +67,9 @@ else
 	skip "-g of a 32-bit program" "not an x86"
 fi
 
-# --- whom
+# --- tasks and CPUs
 
-# A background program that goes on until told.
+# A background program that runs until a file exists.
 begin() {
 	rm -f /tmp/end
 	$hot "$@" &
@@ -70,7 +77,7 @@ begin() {
 	usleep 300000
 }
 
-# A second at 1000 Hz, and what perf needs to begin and end.
+# A second at 1000 Hz, and the time that perf needs to start and stop.
 most=3500
 
 thread() {	# NAME
@@ -107,7 +114,7 @@ result $? "--per-thread"
 kill $pid
 wait
 
-# The shell asks for its own parent, too.
+# The shell calls getppid() as well.
 record -e $calls -c 1 sh -c "$hot calls 100; $hot calls 50" && is samples "$(lines '^ *hot .*getppid')" 150
 result $? "a command and its children"
 
@@ -115,8 +122,8 @@ record -e $calls -c 1 -i sh -c "$hot calls 100; true" && is "of the child" "$(li
 	within "of the shell" "$(lines '^ *sh .*getppid')" 1 2
 result $? "--no-inherit"
 
-# Each CPU's event has a period of its own.
-record -e $calls -c 7 taskset 1 $hot calls 703 && is samples "$(lines getppid)" 100
+# With PERF_SAMPLE_PERIOD, which perf asks for, each hit is a sample, as on the stock kernel.
+record -e $calls -c 7 taskset 1 $hot calls 703 && is samples "$(lines getppid)" 703
 result $? "-c 7"
 
 record -e $calls -c 1 -D 2500 sh -c "$hot calls 30; sleep 5; $hot calls 40" && is samples "$(lines getppid)" 40
@@ -125,7 +132,7 @@ result $? "-D 2500"
 record -e raw_syscalls:sys_enter --filter 'id == 173 || id == 110' $hot calls 60 && is samples "$(lines sys_enter)" 60
 result $? "--filter"
 
-# --- who called
+# --- call chains
 
 # The functions of each sample on one line, innermost first, each name once where it is repeated.
 chains() {
@@ -141,11 +148,12 @@ chains_are_right() {
 	all=$(lines .)
 	within "chains" "$all" 100 5000 &&
 		within "hot_a inner outer round_of_both rounds main" \
-			"$(lines '^ hot_a inner outer round_of_both rounds main ')" $((all * 62 / 100)) $((all * 85 / 100)) &&
+			"$(lines '^ hot_a inner outer round_of_both rounds main ')" \
+			$((all * 62 / 100)) $((all * 85 / 100)) &&
 		within "hot_b round_of_both rounds main" \
 			"$(lines '^ hot_b round_of_both rounds main ')" $((all * 15 / 100)) $((all * 36 / 100)) &&
-		within "hot_a without its callers" "$(grep hot_a $list | grep -vc 'inner outer round_of_both rounds main ')" \
-			0 $((all / 50))
+		within "hot_a without its callers" \
+			"$(grep hot_a $list | grep -vc 'inner outer round_of_both rounds main ')" 0 $((all / 50))
 }
 
 # Where a function has no frame of its own yet, or never has, as the C library's system calls, frame
@@ -159,11 +167,12 @@ for kind in fp dwarf dwarf,1024; do
 		continue
 	fi
 	rm -f $data
-	timeout 60 perf record -q -o $data --call-graph $kind -e $unwound $hot rounds 60000 >$out 2>&1 && chains_are_right
+	timeout 60 perf record -q -o $data --call-graph $kind -e $unwound $hot rounds 60000 >$out 2>&1 &&
+		chains_are_right
 	result $? "--call-graph $kind"
 done
 
-# Into the kernel and out again.
+# Through the kernel and out again.
 rm -f $data
 # behind the C library's system call, x86's frame pointers lead to main's caller
 to=main
@@ -176,7 +185,8 @@ result $? "-g of a tracepoint: from the kernel to main"
 
 contiguous() {	# NR FIRST LAST: of all values from FIRST to LAST, once each
 	set -- "$@" $(values value)
-	is records "$4" "$1" && is "different values" "$5" "$1" && is "first value" "$6" "$2" && is "last value" "$7" "$3"
+	is records "$4" "$1" && is "different values" "$5" "$1" && is "first value" "$6" "$2" &&
+		is "last value" "$7" "$3"
 }
 
 fields=comm,tid,time,event,trace
@@ -191,7 +201,8 @@ else
 
 	# Each CPU has the newest of its own.
 	record --overwrite -m 4 -e probe_hot:probed taskset 1 $hot probed 20000 &&
-		set -- $(values value) && within "newest records" "$1" 100 19000 && contiguous "$1" $((20000 - $1)) 19999
+		set -- $(values value) && within "newest records" "$1" 100 19000 &&
+		contiguous "$1" $((20000 - $1)) 19999
 	result $? "--overwrite: the newest, without a hole"
 
 	# Each value of each run follows the one before, whatever file it is in: perf looks into one CPU's buffer
@@ -216,7 +227,8 @@ else
 	lost=$(awk '{ n += $NF } END { print n + 0 }' /tmp/lost)
 	# Some of the few records that are not samples may be among the lost.
 	[ $status = 0 ] && within files "$(ls $data.[0-9]* | wc -l)" 3 12 &&
-		within "values, and lost where the host was too slow" $(($1 + lost)) 13500 $((13500 + (lost ? 20 : 0))) &&
+		within "values, and lost where the host was too slow" \
+			$(($1 + lost)) 13500 $((13500 + (lost ? 20 : 0))) &&
 		within "out of order" "$2" 0 "$(wc -l </tmp/lost)"
 	result $? "--switch-output=128K: nothing is missing between the files"
 	rm -f $data.*
@@ -245,27 +257,31 @@ fields=comm,tid,time,event
 record -m 1 -e $calls -c 1 $hot calls 100000
 status=$?
 lost=$(perf report --stdio -s comm -i $data 2>/dev/null | awk '/^# Total Lost Samples:/ { print $NF }')
-[ $status = 0 ] && within lost "$lost" 1 99999 && within "samples and lost" "$(($(lines getppid) + lost))" 100000 100020
+[ $status = 0 ] && within lost "$lost" 1 99999 &&
+	within "samples and lost" "$(($(lines getppid) + lost))" 100000 100020
 result $? "-m 1: samples and lost make what happened"
 
 # --- fields
 
 fields=comm,pid,tid,cpu,time,period,event,trace
-# Who is switched out before he sleeps is not woken.
+# A task that is switched out before it sleeps is not woken.
 record -R -a -e 'sched:*' $hot pingpong 200
 status=$?
-within "switches from ping to pong" \
-	"$(lines 'sched:sched_switch: prev_comm=ping prev_pid=[0-9]* .* ==> next_comm=pong next_pid=[0-9]* ')" 100 400 &&
-	within "switches from pong to ping" \
-		"$(lines 'sched:sched_switch: prev_comm=pong prev_pid=[0-9]* .* ==> next_comm=ping next_pid=[0-9]* ')" 100 400 &&
+switches() {	# FROM TO
+	lines "sched:sched_switch: prev_comm=$1 prev_pid=[0-9]* .* ==> next_comm=$2 next_pid=[0-9]* "
+}
+fork=sched:sched_process_fork
+within "switches from ping to pong" "$(switches ping pong)" 100 400 &&
+	within "switches from pong to ping" "$(switches pong ping)" 100 400 &&
 	within "wakeups of pong" "$(lines 'sched:sched_wakeup: comm=pong pid=[0-9]* .*target_cpu=000')" 1 400 &&
-	is forks "$(lines 'sched:sched_process_fork: comm=ping pid=[0-9]* child_comm=ping\|sched:sched_process_fork: comm=hot pid=[0-9]* child_comm=hot')" 1 &&
-	is execs "$(lines 'sched:sched_process_exec: filename=/tests/hot ')" 1 &&
+	is forks "$(lines "$fork: comm=\(ping\|hot\) pid=[0-9]* child_comm=\1")" 1 &&
+	is execs "$(lines "sched:sched_process_exec: filename=$hot ")" 1 &&
 	is "exit of pong" "$(lines 'sched:sched_process_exit: comm=pong ')" 1 && [ $status = 0 ]
 result $? "-R -a -e sched:*: the fields of a trace event"
 
-# Who writes the record is who is switched out, and it is so at that time on that CPU.
-sed -n 's/^ *\(.*[^ ]\)  *\([0-9]*\)\/\([0-9]*\) .*sched:sched_switch: prev_comm=\(.*\) prev_pid=\([0-9]*\) .*/\3 \5/p' $list |
+# The task that writes the record is the one that is switched out, at that time on that CPU.
+thread='s/^ *\(.*[^ ]\)  *\([0-9]*\)\/\([0-9]*\)'
+sed -n "$thread .*sched:sched_switch: prev_comm=\(.*\) prev_pid=\([0-9]*\) .*/\3 \5/p" $list |
 	awk '$1 != $2 { wrong++; print "# thread " $1 " writes of " $2 } END { print NR, wrong + 0 }' >$out
 set -- $(tail -n 1 $out)
 within switches "$1" 200 100000 && is "not by the thread that they are about" "$2" 0

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Debian's perf record of the processor's counters where instructions are the clock: numbers of samples
 # that follow from the program, and shares of time to a percent.
-. /tests/lib.sh
+tests=$(cd "$(dirname "$0")" && pwd)
+. "$tests/programs/lib.sh"
 
 if ! have_cycles || ! have_instructions; then
 	skip "sampling to the number" "instructions are not counted exactly"

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Debian's perf stat in the guest, in the forms people use. What is measured is a program that makes
-# 1000 system calls of one kind for each word it is told, so that counts are known exactly.
+# perf stat of Debian in the guest, in its usual forms. It measures a program that makes 1000 system
+# calls of one kind for a word on its command line, so that counts are known exactly.
 
-. /tests/lib.sh
+tests=$(cd "$(dirname "$0")" && pwd)
+. "$tests/programs/lib.sh"
 
-work=/tests/inherit
+work=$tests/inherit
 
 # perf stat, one line for each event: value,unit,event,running,percent...
 stat() {
@@ -19,7 +20,8 @@ stat() {
 # Sum of the counts of an event in the output; FIELD is where the name stands.
 sum() {		# EVENT [FIELD]
 	awk -F, -v event="$1" -v field="${2:-3}" \
-		'index($field, event) { sum += $(field - 2); n++ } END { if (n) printf "%d\n", sum; else print "none" }' $out
+		'index($field, event) { sum += $(field - 2); n++ }
+		END { if (n) printf "%d\n", sum; else print "none" }' $out
 }
 
 stat -e $calls $work calls && is calls "$(sum $calls)" 1000
@@ -49,7 +51,7 @@ result $? "-C 0-1"
 stat -r 5 -e $calls $work calls && is "mean of five" "$(sum $calls)" 1000
 result $? "-r 5"
 
-# Until perf has so many events; it enables them at once then.
+# Waits until perf has so many events, which it then enables at once.
 wait_for_events() {	# HOW_MANY
 	for i in $(seq 300); do
 		[ "$(ls -l /proc/$(pidof perf)/fd 2>/dev/null | grep -c perf_event)" -ge "$1" ] && break
@@ -164,15 +166,16 @@ else
 	skip "-G" "no cgroup2"
 fi
 
-# Hardware, where instructions are counted. x86's emulator counts them exactly, too, but only while
-# they are its clock; it says whether they are.
-exact() { [ "$(uname -m)" != x86_64 ] || /tests/x86_pmu exact; }
+# Hardware, where instructions are counted. The emulator of x86 counts them exactly only while they
+# are its clock; CPUID shows whether they are.
+exact() { [ "$(uname -m)" != x86_64 ] || "$tests/x86_pmu" exact; }
 if perf stat -x, -e instructions:u true 2>&1 | grep -q '^[1-9]' && exact; then
 	stat -e instructions:u,cycles:u $work loop &&
 		within instructions "$(sum instructions:u)" 40000000 40100000 &&
 		is "running all the time" "$(cut -d, -f5 $out | grep -c '^100.00$')" 2
 	result $? "instructions of a loop"
-	stat -a -e instructions:u taskset -c 1 $work loop && within instructions "$(sum instructions:u)" 40000000 42000000
+	stat -a -e instructions:u taskset -c 1 $work loop &&
+		within instructions "$(sum instructions:u)" 40000000 42000000
 	result $? "-a: instructions of a loop"
 	many=$(for i in 1 2 3 4 5 6 7 8; do printf 'instructions:u,cycles:u,'; done)
 	stat -e "${many%,}" sh -c "$work loop; $work loop; $work loop; $work loop; $work loop" &&
@@ -181,7 +184,7 @@ if perf stat -x, -e instructions:u true 2>&1 | grep -q '^[1-9]' && exact; then
 	result $? "16 events: percentages and estimates"
 	stat -r 3 -e '{instructions:u,cycles:u}' $work loop && within mean "$(sum instructions:u)" 40000000 40100000
 	result $? "-r 3 of a group"
-	# Caches count nothing here, or are not supported; whoever has to take turns with them is estimated.
+	# Cache events count nothing here, or are not supported; events multiplexed with them are estimated.
 	stat -d -d $work loop && within instructions "$(sum instructions)" 36000000 100000000 &&
 		is "events of caches" "$(grep -c 'L1-dcache-loads\|LLC-loads\|dTLB-loads\|iTLB-loads' $out)" 4
 	result $? "-d -d"

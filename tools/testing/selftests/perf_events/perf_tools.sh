@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Debian's perf beyond record and stat: top, trace, sched, lock, probe, script, and what hangs on them.
+# perf of Debian beyond record and stat: top, trace, sched, lock, probe, script.
 # What each prints is compared with what the measured program, hot, does.
-. /tests/lib.sh
+tests=$(cd "$(dirname "$0")" && pwd)
+. "$tests/programs/lib.sh"
 unlimited
 
 case $(uname -m) in
@@ -12,7 +13,7 @@ esac
 
 # --- top
 
-# Its keyboard must stay open, or it takes the end for keys.
+# Its standard input must stay open, or perf reads its end as keys.
 screens() {	# SECONDS OPTION...
 	seconds=$1
 	shift
@@ -35,13 +36,13 @@ for event in cycles:u cpu-clock:u; do
 	for seconds in 7 30; do
 		screens $seconds -e $event -p $hot_pid
 		set -- $(top_of_screen)
-		[ $# = 0 ] || break
+		[ "$2" != hot_a ] || break
 	done
 	is "hottest function" "$2" hot_a && within "its share" "$1" 55 95
 	result $? "top --stdio -e $event -p"
 done
 
-# A slow kernel takes longer to tell its symbols.
+# A slow kernel takes longer to list its symbols.
 for seconds in 7 30; do
 	screens $seconds -e cpu-clock
 	set -- $(top_of_screen)
@@ -101,12 +102,14 @@ else
 	wait
 	set -- $(summary write) $(summary read)
 	# As many as the other, but for what a loaded host makes perf lose.
-	within write "$1" 20 10000000 && within "reads against writes" "$(($3 - $1))" "-$(($1 / 50 + 20))" "$(($1 / 50 + 20))"
+	within write "$1" 20 10000000 &&
+		within "reads against writes" "$(($3 - $1))" "-$(($1 / 50 + 20))" "$(($1 / 50 + 20))"
 	result $? "trace -p"
 
-	timeout 60 perf trace --no-syscalls -e sched:sched_process_fork,sched:sched_process_exec -o $out $hot pingpong 1 \
-		>/dev/null 2>&1
-	is forks "$(grep -c 'sched:sched_process_fork' $out)" 1 && is execs "$(grep -c 'sched:sched_process_exec.*hot' $out)" 1
+	timeout 60 perf trace --no-syscalls -e sched:sched_process_fork,sched:sched_process_exec -o $out \
+		$hot pingpong 1 >/dev/null 2>&1
+	is forks "$(grep -c 'sched:sched_process_fork' $out)" 1 &&
+		is execs "$(grep -c 'sched:sched_process_exec.*hot' $out)" 1
 	result $? "trace --no-syscalls -e sched:*"
 fi
 
@@ -124,10 +127,11 @@ runtime() {	# TASK, us by sched latency
 runtimes() {	# TASK, us by the records of that process
 	pid=$(sed -n "s/^ *$1:\([0-9]*\) .*/\1/p" $out)
 	perf script -i $data -F event,trace 2>/dev/null |
-		awk -F'[= ]' -v pid="$pid" '/sched_stat_runtime:/ && $0 ~ " pid=" pid " " { sub(/.*runtime=/, ""); n += $1 }
+		awk -F'[= ]' -v pid="$pid" '
+			/sched_stat_runtime:/ && $0 ~ " pid=" pid " " { sub(/.*runtime=/, ""); n += $1 }
 			END { print int(n / 1000) }'
 }
-# Of the switches perf leaves out those from a task that would have gone on.
+# perf leaves out switches from a task that is still runnable.
 ping=$(runtimes ping) pong=$(runtimes pong)
 within "switches of ping" "$(row ping 3)" 1 1200 && within "switches of pong" "$(row pong 3)" 1 1200 &&
 	within "runtime of ping" "$ping" 500 60000000 && within "runtime of pong" "$pong" 500 60000000 &&
@@ -144,7 +148,8 @@ fields=comm,pid,tid,cpu,time,event,trace
 samples
 switches=$(lines 'sched_switch: prev_comm=ping')
 perf sched map -i $data >$out 2>/dev/null
-within "lines of the map" "$(grep -c ' secs' $out)" "$switches" 100000 && grep -q '=> ping:' $out && grep -q '=> pong:' $out
+within "lines of the map" "$(grep -c ' secs' $out)" "$switches" 100000 && grep -q '=> ping:' $out &&
+	grep -q '=> pong:' $out
 result $? "sched map"
 
 # --- lock
@@ -173,14 +178,17 @@ else
 	record -e probe_hot:probed $hot probed 1000 && set -- $(values value) && is values "$*" "1000 1000 0 999"
 	result $? "probe -x: its argument, by the debug information"
 
+	results() {
+		sed -n 's/.* result=\(0x[0-9a-f]*\).*/\1/p' $list
+	}
 	perf probe -q -x $hot 'probed%return result=$retval' >$out 2>&1 &&
 		record -e probe_hot:probed__return $hot probed 1000 && set -- $(values result) &&
-		is values "$((${1:-0})) $(sed -n 's/.* result=\(0x[0-9a-f]*\).*/\1/p' $list | sort -u | wc -l)" "1000 1000" &&
-		is "last" $(($(sed -n 's/.* result=\(0x[0-9a-f]*\).*/\1/p' $list | tail -n 1))) 1000
+		is values "$((${1:-0})) $(results | sort -u | wc -l)" "1000 1000" &&
+		is "last" $(($(results | tail -n 1))) 1000
 	result $? "probe -x: what a function returns"
 
 	perf probe -l >$out 2>&1
-	is probes "$(grep -c 'probe_hot:probed.* in /tests/hot' $out)" 2
+	is probes "$(grep -c "probe_hot:probed.* in $hot" $out)" 2
 	result $? "probe -l"
 	perf probe -q -d 'probe_hot:*' >/dev/null 2>&1
 fi
@@ -201,16 +209,18 @@ else
 	perf probe -q -d 'probe:*' >/dev/null 2>&1
 fi
 
-# --- script, and what is made of a file
+# --- script, and reports of a file
 
 fields=comm,pid,tid,cpu,time,period,event,ip,sym,dso,addr
+task='^ *hot +[0-9]+/[0-9]+ +\[00[01]\] +[0-9]+\.[0-9]{9}'
+place='[0-9a-f]+ [^ ]+ \(.+\)'
 record -d -c 3 -e page-faults:u $hot rounds 1 &&
-	is "records in this form" "$(grep -cE '^ *hot +[0-9]+/[0-9]+ +\[00[01]\] +[0-9]+\.[0-9]{9}: +3 +page-faults:u: +[0-9a-f]+ [^ ]+ \(.+\) +[0-9a-f]+ [^ ]+ \(.+\)$' $list)" \
+	is "records in this form" "$(grep -cE "$task: +3 +page-faults:u: +$place +$place\$" $list)" \
 		"$(lines .)" && within records "$(lines .)" 3 1000
 result $? "script -F: every field has its value"
 
 perf buildid-list -i $data >$out 2>&1
-grep -qE '^[0-9a-f]{40} /tests/hot$' $out
+grep -qE "^[0-9a-f]{40} $hot\$" $out
 result $? "buildid-list"
 
 fields=comm,time,event

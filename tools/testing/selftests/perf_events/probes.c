@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tracepoints, kprobes and uprobes as counters: each call is counted, of this task, of its children
- * if they inherit, and only by who may. Run as root.
+ * Tracepoints, kprobes and uprobes as counters: each call is counted, of this task and of children
+ * that inherit the event, and privileges are checked. Run as root.
  */
-#include "record.h"
+#include "events.h"
+#include "expect.h"
 
 #define NOBODY	65534
-
-static bool exactly(uint64_t got, uint64_t want, const char *what)
-{
-	return ktap_result(got == want, "%s: %llu, want %llu", what, (unsigned long long)got,
-			   (unsigned long long)want);
-}
 
 #ifdef __x86_64__
 static const char getppid_function[] = "__x64_sys_getppid";
@@ -19,13 +14,16 @@ static const char getppid_function[] = "__x64_sys_getppid";
 static const char getppid_function[] = "__arm64_sys_getppid";
 #endif
 
-/* One for each case: a probe that comes soon after another has gone from there is a case of its own. */
+/*
+ * One function for each case: probing a function again soon after its probe was removed is another
+ * case.
+ */
 #define PROBED(n)								\
-__attribute__((noinline, used))							\
-static void probed_function_##n(void)						\
+static noinline __used void probed_function_##n(void)				\
 {										\
 	asm volatile("# " #n : : : "memory");					\
 }
+
 PROBED(0)
 PROBED(1)
 PROBED(2)
@@ -44,7 +42,7 @@ static void call_all(int n)
 	}
 }
 
-/* The count of 3 calls here and 4 in a child and 5 in its child. */
+/* Returns the count of 3 calls here, 4 in a child and 5 in a grandchild. */
 static uint64_t count_calls(int fd)
 {
 	uint64_t n;
@@ -70,94 +68,139 @@ static uint64_t count_calls(int fd)
 	return n;
 }
 
-static void test_probe(const char *name, struct perf_event_attr *attr, uint64_t step)
+static bool counts_calls(const char *name, struct perf_event_attr *attr, uint64_t step)
 {
 	char what[64];
 	int fd;
+	bool ok = true;
 
 	attr->disabled = 1;
 	for (int inherit = 0; inherit < 2; inherit++, attr->config2 += step) {
 		attr->inherit = inherit;
 		snprintf(what, sizeof(what), "%s%s", name, inherit ? ", inherited" : "");
 		fd = perf_open(attr, 0, -1, -1, 0);
-		if (fd < 0)
-			ktap_result(false, "%s: errno %d", what, errno);
-		else
-			exactly(count_calls(fd), inherit ? 12 : 3, what);
+		ok &= expect_errno(what, fd, 0) &&
+		      expect_eq(what, count_calls(fd), inherit ? 12 : 3);
 	}
+	return ok;
 }
 
-static void test_tracepoint(void)
+static bool tracepoint_counts(void)
 {
 	int id = tracepoint_id("syscalls/sys_enter_getppid");
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, id);
+	bool ok = true;
 
 	if (id < 0)
-		ktap_skip("tracepoint", "there is no sys_enter_getppid");
-	else
-		test_probe("tracepoint", &attr, 0);
+		skip_case("there is no sys_enter_getppid");
+	ok &= counts_calls("tracepoint", &attr, 0);
 
 	attr.config = 0x7fffffff;
-	ktap_result(perf_open(&attr, 0, -1, -1, 0) < 0 && errno == EINVAL,
-		    "a tracepoint that is not there");
+	ok &= expect_errno("a tracepoint that is not there", perf_open(&attr, 0, -1, -1, 0),
+			   EINVAL);
+	return ok;
 }
 
-static void test_kprobe(void)
+static bool kprobe_counts(void)
 {
 	struct perf_event_attr attr = perf_attr(perf_pmu_type("kprobe"), 0);
 	char line[64];
+	bool ok = true;
 
-	if (perf_pmu_type("kprobe") < 0) {
-		ktap_skip("kprobe", "no PMU");
-		return;
-	}
+	if (perf_pmu_type("kprobe") < 0)
+		skip_case("no PMU");
 	read_line("/sys/bus/event_source/devices/kprobe/format/retprobe", line, sizeof(line));
-	ktap_result(!strcmp(line, "config:0"), "kprobe: format of retprobe");
+	ok &= expect(!strcmp(line, "config:0"), "kprobe: format of retprobe");
 	attr.config1 = (uintptr_t)getppid_function;
-	test_probe("kprobe", &attr, 0);
+	ok &= counts_calls("kprobe", &attr, 0);
 	attr.config = 1;
-	test_probe("kretprobe", &attr, 0);
+	ok &= counts_calls("kretprobe", &attr, 0);
 	attr.config1 = (uintptr_t)"no_such_function_here";
-	ktap_result(perf_open(&attr, 0, -1, -1, 0) < 0 && errno == ENOENT,
-		    "kprobe on a function that is not there");
+	ok &= expect_errno("kprobe on a function that is not there", perf_open(&attr, 0, -1, -1, 0),
+			   ENOENT);
+	return ok;
 }
 
-/* Where the function is in its file: the program is static and not relocated. */
-static void test_uprobe(void)
+/* The offset of the function in its file: the program is static and not relocated. */
+static bool uprobe_counts(void)
 {
+	bool ok = true;
+
 	extern char __executable_start[];
 	struct perf_event_attr attr = perf_attr(perf_pmu_type("uprobe"), 0);
 	static char path[256], line[64];
 
-	if (perf_pmu_type("uprobe") < 0) {
-		ktap_skip("uprobe", "no PMU");
-		return;
-	}
+	if (perf_pmu_type("uprobe") < 0)
+		skip_case("no PMU");
 	read_line("/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset", line,
 		  sizeof(line));
-	ktap_result(!strcmp(line, "config:32-63"), "uprobe: format of ref_ctr_offset");
+	ok &= expect(!strcmp(line, "config:32-63"), "uprobe: format of ref_ctr_offset");
 	if (readlink("/proc/self/exe", path, sizeof(path) - 1) <= 0)
-		ktap_bail_out("/proc/self/exe");
+		fail_case("/proc/self/exe");
 	attr.config1 = (uintptr_t)path;
 	attr.config2 = (uintptr_t)probed[0] - (uintptr_t)__executable_start;
-	test_probe("uprobe", &attr, (uintptr_t)probed[1] - (uintptr_t)probed[0]);
+	ok &= counts_calls("uprobe", &attr, (uintptr_t)probed[1] - (uintptr_t)probed[0]);
 	attr.config = 1;
 	attr.config2 = (uintptr_t)probed[2] - (uintptr_t)__executable_start;
-	test_probe("uretprobe", &attr, (uintptr_t)probed[3] - (uintptr_t)probed[2]);
+	ok &= counts_calls("uretprobe", &attr, (uintptr_t)probed[3] - (uintptr_t)probed[2]);
 	attr.config1 = 0;
-	ktap_result(perf_open(&attr, 0, -1, -1, 0) < 0 && errno == EINVAL, "uprobe without a file");
+	ok &= expect_errno("uprobe without a file", perf_open(&attr, 0, -1, -1, 0), EINVAL);
+	return ok;
 }
 
-/* As another user, in a child. */
-static void test_permission(void)
+static bool write_tracefs(const char *file, const char *line)
+{
+	char path[128];
+	int fd;
+	bool ok;
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/%s", file);
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	ok = fd >= 0 && write(fd, line, strlen(line)) == (ssize_t)strlen(line);
+	close(fd);
+	return ok;
+}
+
+/* A uprobe that ftrace has enabled is not available to events, and the other way round. */
+static bool uprobe_in_use(void)
+{
+	static const char file[] = "events/uprobes/perf_test_in_use/enable";
+	extern char __executable_start[];
+	char line[320], path[256] = "";
+	struct perf_event_attr attr;
+	bool ok = true;
+	int fd;
+
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) <= 0)
+		fail_case("/proc/self/exe");
+	snprintf(line, sizeof(line), "p:perf_test_in_use %s:0x%lx", path,
+		 (unsigned long)((uintptr_t)probed[0] - (uintptr_t)__executable_start));
+	if (!write_tracefs("uprobe_events", line))
+		skip_case("no uprobes in ftrace");
+	attr = perf_attr(PERF_TYPE_TRACEPOINT, tracepoint_id("uprobes/perf_test_in_use"));
+	ok &= expect(write_tracefs(file, "1"), "ftrace enables the probe");
+	ok &= expect_errno("an event while ftrace has the probe", perf_open(&attr, 0, -1, -1, 0),
+			   EINTR);
+	ok &= expect(write_tracefs(file, "0"), "ftrace disables the probe");
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	ok &= expect_errno("an event afterwards", fd, 0);
+	ok &= expect(!write_tracefs(file, "1"), "ftrace cannot enable a probe that an event has");
+	close(fd);
+	write_tracefs("uprobe_events", "-:perf_test_in_use");
+	return ok;
+}
+
+/* The requests of another user, in a child. */
+static bool probe_permissions(void)
 {
 	int kprobe = perf_pmu_type("kprobe"), uprobe = perf_pmu_type("uprobe");
 	int id = tracepoint_id("raw_syscalls/sys_enter");
 	int answer[2], result[3] = {}, status;
 	pid_t child;
+	bool ok = true;
 
 	if (pipe(answer))
-		ktap_bail_out("pipe");
+		fail_case("pipe");
 	child = fork();
 	if (!child) {
 		struct perf_event_attr attr = perf_attr(kprobe, 0);
@@ -179,19 +222,21 @@ static void test_permission(void)
 	}
 	waitpid(child, &status, 0);
 	if (read(answer[0], result, sizeof(result)) != sizeof(result))
-		ktap_bail_out("the other user's answer");
-	exactly(result[0], kprobe < 0 ? ENOENT : EACCES, "kprobe of another user: errno");
-	exactly(result[1], uprobe < 0 ? ENOENT : EACCES, "uprobe of another user: errno");
-	exactly(result[2], EPERM, "raw tracepoint of a CPU, of another user: errno");
-	close(answer[0]), close(answer[1]);
+		fail_case("the other user's answer");
+	ok &= expect_eq("kprobe of another user: errno", result[0], kprobe < 0 ? ENOENT : EACCES);
+	ok &= expect_eq("uprobe of another user: errno", result[1], uprobe < 0 ? ENOENT : EACCES);
+	ok &= expect_eq("raw tracepoint of a CPU, of another user: errno", result[2], EPERM);
+	close(answer[0]);
+	close(answer[1]);
+	return ok;
 }
 
-int main(void)
-{
-	ktap_start(0);
-	test_tracepoint();
-	test_kprobe();
-	test_uprobe();
-	test_permission();
-	return ktap_finish();
-}
+static const struct test tests[] = {
+	{ "a tracepoint counts each call, also of children", tracepoint_counts },
+	{ "kprobes and kretprobes count each call, also of children", kprobe_counts },
+	{ "uprobes and uretprobes count each call, also of children", uprobe_counts },
+	{ "a uprobe is ftrace's or an event's: EINTR", uprobe_in_use },
+	{ "probes and raw tracepoint data need privileges", probe_permissions },
+};
+
+TESTS_MAIN(tests)

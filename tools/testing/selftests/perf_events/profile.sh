@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The profile of a real program: xz -1 on perf itself. It is known what that does: the match finder with
-# hash chains looks for repetitions, the fast optimiser chooses among them, the range coder writes.
-. /tests/lib.sh
+# The profile of a real program: xz -1 on perf itself, whose work is known: the match finder with hash
+# chains finds repetitions, the fast optimizer chooses among them, the range coder writes.
+tests=$(cd "$(dirname "$0")" && pwd)
+. "$tests/programs/lib.sh"
 
 xz="xz -1 -c /usr/bin/perf"
 finder="lzma_mf_hc4_find hc_find_func lzma_mf_hc4_skip lzma_mf_find move_pos memcmp lzma_memcmplen"

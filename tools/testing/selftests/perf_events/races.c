@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What has broken implementations of this ABI before, where it concerns counting: things done at
- * the same time, in an unusual order, or with a part of them failing. What is asked of the kernel
- * is to live, to say nothing in its log, and to count right afterwards.
+ * What has broken implementations of this ABI before, where it concerns counting: concurrent
+ * operations, operations in unusual order, or with a part of them failing. The kernel survives, has
+ * nothing in its log, and counts correctly afterwards.
  */
-#include "workload.h"
+#include "events.h"
+#include "expect.h"
+#include "harness.h"
+#include "processes.h"
+#include "readings.h"
+#include "require.h"
+#include "workloads.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -18,12 +25,12 @@ static uint64_t end_of_race;
 
 static void begin_race(unsigned int ms)
 {
-	end_of_race = now_ns() + ms * 1000000ull;
+	end_of_race = monotonic_ns() + ms * 1000000ull;
 }
 
-static bool racing(void)
+static bool race_runs(void)
 {
-	return now_ns() < end_of_race;
+	return monotonic_ns() < end_of_race;
 }
 
 /* Runs @fn in @nr threads until each returns. */
@@ -47,7 +54,8 @@ static bool still_counts(void)
 	attr.read_format = FORMAT_TIMES;
 	fd = open_self(&attr, -1);
 	spin_ms(5);
-	return between("task-clock afterwards", read_timed(fd).value, 4000000, UINT64_MAX);
+	return expect_between("task-clock afterwards", read_timed_count(fd).value, 4000000,
+			      UINT64_MAX);
 }
 
 static struct perf_event_attr hw_or_sw(bool hw)
@@ -63,18 +71,18 @@ static struct perf_event_attr hw_or_sw(bool hw)
 }
 
 /*
- * 2015-9004, 2016-6786, 2016-6787, 2017-6001, 2022-1729: opens with one group_fd race each other,
- * some of which move the group to the hardware's context.
+ * CVE-2015-9004, 2016-6786, 2016-6787, 2017-6001, 2022-1729: opens with one group_fd race each
+ * other, and some move the group to the hardware context.
  */
 static volatile int shared_leader = -1;
 
 static void *join_leader(void *arg)
 {
-	bool hw = have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	bool hw = event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 	unsigned int turn = 0;
 	pid_t pid = *(pid_t *)arg;
 
-	while (racing()) {
+	while (race_runs()) {
 		struct perf_event_attr attr = hw_or_sw(hw && turn++ % 2);
 		int fd = perf_open(&attr, pid, -1, shared_leader, 0);
 		uint64_t value;
@@ -94,7 +102,7 @@ static void *replace_leader(void *arg)
 	pid_t pid = *(pid_t *)arg;
 
 	attr.read_format = PERF_FORMAT_GROUP;
-	while (racing()) {
+	while (race_runs()) {
 		int old = shared_leader, fd = perf_open(&attr, pid, -1, -1, 0);
 
 		shared_leader = fd;
@@ -121,18 +129,18 @@ static bool opens_race_in_one_group(void)
 			usleep(100);
 	begin_race(SECONDS * 1000);
 	in_threads(5, any_role, &pid);
-	end_child(pid);
+	kill_child(pid);
 	return still_counts();
 }
 
 /* The same on a CPU instead of a task. */
 static void *join_on_cpu(void *arg)
 {
-	bool hw = have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	bool hw = event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 	unsigned int turn = 0;
 
 	(void)arg;
-	while (racing()) {
+	while (race_runs()) {
 		struct perf_event_attr attr = hw_or_sw(false);
 		int leader = perf_open(&attr, -1, turn % 2, -1, 0), fd[4];
 
@@ -151,13 +159,13 @@ static void *join_on_cpu(void *arg)
 
 static bool opens_race_on_a_cpu(void)
 {
-	need_cpus(2);
+	require_cpus(2);
 	begin_race(SECONDS * 1000);
 	in_threads(4, join_on_cpu, NULL);
 	return still_counts();
 }
 
-/* The leader closes while siblings are opened, read, enabled. */
+/* The leader is closed while siblings are opened, read and enabled. */
 static volatile int victim[4];
 
 static void *use_victims(void *arg)
@@ -165,7 +173,7 @@ static void *use_victims(void *arg)
 	uint64_t room[32], value;
 
 	(void)arg;
-	while (racing()) {
+	while (race_runs()) {
 		for (int i = 0; i < 4; i++) {
 			int fd = victim[i];
 
@@ -190,7 +198,7 @@ static bool groups_end_under_use(void)
 		victim[i] = -1;
 	for (int i = 0; i < 2; i++)
 		pthread_create(&thread[i], NULL, use_victims, NULL);
-	for (unsigned int turn = 0; racing(); turn++) {
+	for (unsigned int turn = 0; race_runs(); turn++) {
 		for (int i = 0; i < 4; i++)
 			victim[i] = perf_open(&attr, 0, -1, i ? victim[0] : -1, 0);
 		usleep(100);
@@ -202,13 +210,13 @@ static bool groups_end_under_use(void)
 	return still_counts();
 }
 
-/* ECHILD: the child's group is not like its parent's. */
+/* ECHILD: the group of the child differs from that of its parent. */
 static bool grown_or_not(const char *what, ssize_t n, ssize_t want)
 {
-	return (n < 0 && errno == ECHILD) || same(what, n, want);
+	return (n < 0 && errno == ECHILD) || expect_eq(what, n, want);
 }
 
-/* 2023-5717, 2023-6931: the group of a parent changes between fork and read. */
+/* CVE-2023-5717, 2023-6931: the group of a parent changes between fork and read. */
 static bool group_changes_after_fork(void)
 {
 	struct perf_event_attr attr = hw_or_sw(false);
@@ -227,7 +235,7 @@ static bool group_changes_after_fork(void)
 			fd[i] = open_self(&attr, leader);
 		pid = fork_child();
 		if (!pid) {
-			/* or its copies would keep the events */
+			/* its copies would keep the events */
 			for (int i = 0; i < 3; i++)
 				close(fd[i]);
 			gate_open(&ready);
@@ -242,9 +250,9 @@ static bool group_changes_after_fork(void)
 			fd[i] = open_self(&attr, leader);
 		n = read(leader, room, sizeof(room));
 		good &= grown_or_not("bytes after opens", n, 9 * 8);
-		end_child(pid);
+		kill_child(pid);
 		n = read(leader, room, sizeof(room));
-		good &= same("bytes after its end", n, 9 * 8);
+		good &= expect_eq("bytes after its end", n, 9 * 8);
 		for (int i = 0; i < 6; i++) {
 			if (i != round % 3)
 				close(fd[i]);
@@ -256,14 +264,17 @@ static bool group_changes_after_fork(void)
 	return good & still_counts();
 }
 
-/* 2026-31528: a software leader, hardware sibling, inherited, in a group that cannot always run. */
+/*
+ * CVE-2026-31528: an inherited group of a software leader and a hardware sibling that cannot always
+ * run.
+ */
 static bool inherited_group_without_room(void)
 {
 	struct perf_event_attr sw = hw_or_sw(false), hw = hw_or_sw(true);
 	bool good = true;
 	int leader[12];
 
-	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
 		skip_case("no cycle counter");
 	sw.inherit = 1;
 	hw.inherit = 1;
@@ -279,14 +290,90 @@ static bool inherited_group_without_room(void)
 			spin_ms(15);
 			_exit(0);
 		}
-		good &= child_was_good(pid);
+		good &= child_succeeded(pid);
 		close(leader[round % 12]);
 		leader[round % 12] = open_self(&sw, -1);
 	}
 	return good & still_counts();
 }
 
-/* 2026-23311: pinned groups that find no room, while others wait in poll() or read. */
+#define PINNED	40
+
+/**
+ * struct pinned_poll - a thread that polls events of another task
+ * @fd: pinned events
+ * @about_to_sleep: set by the thread
+ * @ready: result of poll()
+ */
+struct pinned_poll {
+	int	fd[PINNED];
+	bool	about_to_sleep;
+	int	ready;
+};
+
+static void *poll_pinned(void *arg)
+{
+	struct pinned_poll *poller = arg;
+	struct pollfd p[PINNED];
+
+	MUST(pin_to_cpu(0));
+	for (int i = 0; i < PINNED; i++)
+		p[i] = (struct pollfd){ .fd = poller->fd[i], .events = POLLIN };
+	__atomic_store_n(&poller->about_to_sleep, true, __ATOMIC_RELEASE);
+	poller->ready = poll(p, PINNED, 10000);
+	return NULL;
+}
+
+/*
+ * Pinned events that find no counter when their task is switched in: the runqueue is locked. A
+ * thread of the same CPU that sleeps in poll() is woken nevertheless.
+ */
+static bool pinned_fails_at_switch(void)
+{
+	struct perf_event_attr attr = hw_or_sw(true);
+	long page = sysconf(_SC_PAGESIZE);
+	struct gate go = gate_new();
+	void *buffer[PINNED];
+	bool good = true;
+	pid_t pid;
+
+	attr.pinned = 1;
+	pid = fork_child();
+	if (!pid) {
+		MUST(pin_to_cpu(0));
+		for (;;)
+			gate_wait(&go);
+	}
+	for (int round = 0; round < 5; round++) {
+		struct pinned_poll poller = { .ready = -1 };
+		pthread_t thread;
+
+		wait_until_asleep(pid);
+		for (int i = 0; i < PINNED; i++) {
+			poller.fd[i] = MUST(perf_open(&attr, pid, -1, -1, 0));
+			/* An event without a buffer has nothing to wait for. */
+			buffer[i] = mmap(NULL, 2 * page, PROT_READ, MAP_SHARED, poller.fd[i], 0);
+			if (buffer[i] == MAP_FAILED)
+				fail_case("mmap");
+		}
+		if (pthread_create(&thread, NULL, poll_pinned, &poller))
+			fail_case("pthread_create");
+		while (!__atomic_load_n(&poller.about_to_sleep, __ATOMIC_ACQUIRE))
+			usleep(100);
+		sleep_ms(10);
+		gate_open(&go);
+		pthread_join(thread, NULL);
+		good &= expect_between("events whose failure is reported", poller.ready, 1, PINNED);
+		for (int i = 0; i < PINNED; i++) {
+			munmap(buffer[i], 2 * page);
+			close(poller.fd[i]);
+		}
+	}
+	kill_child(pid);
+	return good;
+}
+
+/* CVE-2026-23311: pinned groups that do not fit, while other tasks wait in poll() or read(). */
 static bool pinned_without_room(void)
 {
 	struct perf_event_attr attr = hw_or_sw(true);
@@ -294,7 +381,7 @@ static bool pinned_without_room(void)
 	uint64_t value;
 	int fd[64];
 
-	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
 		skip_case("no cycle counter");
 	for (int round = 0; round < 20; round++) {
 		in_error = 0;
@@ -309,25 +396,30 @@ static bool pinned_without_room(void)
 		for (int i = 63; i >= 0; i--)
 			close(fd[i]);
 	}
-	return between("in error", in_error, 1, 64) & still_counts();
+	return expect_between("in error", in_error, 1, 64) & pinned_fails_at_switch() &
+	       still_counts();
 }
 
-/* 2025-21895: a task with events on two PMUs forks while another attaches. */
+/* CVE-2025-21895: a task with events on two PMUs forks while another opens events on it. */
 static void *attach_to(void *arg)
 {
-	bool hw = have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	bool hw = event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 	pid_t pid = *(pid_t *)arg;
+	int fd[64];
 
-	for (unsigned int turn = 0; racing(); turn++) {
+	memset(fd, -1, sizeof(fd));
+	for (unsigned int turn = 0; race_runs(); turn++) {
 		struct perf_event_attr attr = hw_or_sw(hw && turn & 1);
-		int fd;
+		int *each = &fd[turn % ARRAY_SIZE(fd)];
 
 		attr.inherit = 1;
-		fd = perf_open(&attr, pid, -1, -1, 0);
-		if (fd >= 0)
-			perf_count(fd);
-		close(fd);
+		close(*each);
+		*each = perf_open(&attr, pid, -1, -1, 0);
+		if (*each >= 0)
+			perf_count(*each);
 	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(fd); i++)
+		close(fd[i]);
 	return NULL;
 }
 
@@ -343,20 +435,20 @@ static bool attached_to_while_forking(void)
 		hw.inherit = 1;
 		perf_open(&sw, 0, -1, -1, 0);
 		perf_open(&hw, 0, -1, -1, 0);
-		while (racing()) {
+		while (race_runs()) {
 			pid_t child = fork();
 
-			if (!child)
-				_exit(0);
+			if (child <= 0)
+				_exit(child < 0);
 			waitpid(child, NULL, 0);
 		}
 		_exit(0);
 	}
 	in_threads(3, attach_to, &pid);
-	return child_was_good(pid) & still_counts();
+	return child_succeeded(pid) & still_counts();
 }
 
-/* Attaching to a task that exits, execs, or is being killed. */
+/* Opens events on a task that exits, execs, or is killed. */
 static bool attached_to_while_dying(void)
 {
 	struct perf_event_attr attr = hw_or_sw(false);
@@ -364,7 +456,7 @@ static bool attached_to_while_dying(void)
 
 	attr.inherit = 1;
 	begin_race(SECONDS * 1000);
-	while (racing()) {
+	while (race_runs()) {
 		pid_t pid = fork_child();
 		int fd[20];
 
@@ -386,10 +478,10 @@ static bool attached_to_while_dying(void)
 			close(fd[(i * 7) % 20]);
 		waitpid(pid, NULL, 0);
 	}
-	return between("opened", opened, 20, UINT64_MAX) & still_counts();
+	return expect_between("opened", opened, 20, UINT64_MAX) & still_counts();
 }
 
-/* A storm of forks and exits of tasks with inherited groups, read meanwhile. */
+/* Many forks and exits of tasks with inherited groups, which are read meanwhile. */
 static bool fork_storm(void)
 {
 	struct perf_event_attr attr = hw_or_sw(false);
@@ -405,7 +497,7 @@ static bool fork_storm(void)
 		pid_t pid = fork_child();
 
 		if (!pid) {
-			while (racing()) {
+			while (race_runs()) {
 				pid_t child = fork();
 
 				if (!child) {
@@ -418,7 +510,7 @@ static bool fork_storm(void)
 			_exit(0);
 		}
 	}
-	while (racing()) {
+	while (race_runs()) {
 		read(leader, room, sizeof(room));
 		ioctl(leader, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
 		ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
@@ -429,14 +521,14 @@ static bool fork_storm(void)
 	return still_counts();
 }
 
-/* The events of a family are closed by their owner while a child passes them on. */
+/* The owner closes the events while a child passes them on. */
 static bool closed_while_forking(void)
 {
 	struct perf_event_attr attr = hw_or_sw(false);
 
 	attr.inherit = 1;
 	begin_race(SECONDS * 1000);
-	for (unsigned int turn = 0; racing(); turn++) {
+	for (unsigned int turn = 0; race_runs(); turn++) {
 		int fd[4];
 		pid_t pid;
 
@@ -457,7 +549,7 @@ static bool closed_while_forking(void)
 	return still_counts();
 }
 
-/* Whoever is born while its family is being disabled does not count. */
+/* A child that is forked while the events are disabled does not count. */
 static bool disabled_while_forking(void)
 {
 	struct perf_event_attr attr = hw_or_sw(false);
@@ -465,7 +557,7 @@ static bool disabled_while_forking(void)
 
 	attr.inherit = 1;
 	begin_race(SECONDS * 1000);
-	for (unsigned int turn = 0; racing(); turn++) {
+	for (unsigned int turn = 0; race_runs(); turn++) {
 		int fd = open_self(&attr, -1);
 		struct gate born = gate_new();
 		pid_t pid = fork_child();
@@ -492,16 +584,16 @@ static bool disabled_while_forking(void)
 		close(born.fd[0]);
 		close(born.fd[1]);
 	}
-	return between("families that counted on", counted_on, 0, 0) & still_counts();
+	return expect_between("families that counted on", counted_on, 0, 0) & still_counts();
 }
 
-/* 2023-2235, 2026-64556: exec removes some of a group while it is used by others. */
+/* CVE-2023-2235, 2026-64556: exec removes some members of a group while other tasks use it. */
 static bool exec_races_with_close(void)
 {
 	struct perf_event_attr attr = hw_or_sw(false);
 
 	begin_race(SECONDS * 1000);
-	for (unsigned int turn = 0; racing(); turn++) {
+	for (unsigned int turn = 0; race_runs(); turn++) {
 		struct gate go = gate_new();
 		pid_t pid = fork_child();
 		int leader, fd[3];
@@ -530,13 +622,28 @@ static bool exec_races_with_close(void)
 	return still_counts();
 }
 
-/* Events whose task sleeps are closed, and their memory is used again before it runs. */
+/* Do all of these clocks of the caller count? */
+static bool all_count(const int *fd, unsigned int nr)
+{
+	uint64_t before[64];
+	bool good = true;
+
+	for (unsigned int i = 0; i < nr; i++)
+		before[i] = perf_count(fd[i]);
+	spin_ms(1);
+	for (unsigned int i = 0; i < nr; i++)
+		good &= expect_between("a clock that was opened since", perf_count(fd[i]),
+				       before[i] + 1, UINT64_MAX);
+	return good;
+}
+
+/* Events of a sleeping task are closed, and their memory is reused before it runs. */
 static bool closed_while_asleep(void)
 {
 	struct perf_event_attr attr = hw_or_sw(true), other = hw_or_sw(false);
 	bool good = true;
 
-	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
 		skip_case("no cycle counter");
 	for (int round = 0; round < 8; round++) {
 		struct gate ran = gate_new(), go = gate_new();
@@ -565,16 +672,18 @@ static bool closed_while_asleep(void)
 			reuse[i] = open_self(&other, -1);
 		gate_open(&go);
 		gate_wait(&ran);
-		good &= between("cycles of what is left", perf_count(fd[3]), 1000, UINT64_MAX - 1);
+		good &= expect_between("cycles of what is left", perf_count(fd[3]), 1000,
+				       UINT64_MAX - 1);
+		good &= all_count(reuse, 64);
 		close(fd[3]);
 		for (int i = 0; i < 64; i++)
 			close(reuse[i]);
-		end_child(pid);
+		kill_child(pid);
 	}
 	return good & still_counts();
 }
 
-/* 2019-3901: an unprivileged user may not look into a task that has more rights by now. */
+/* CVE-2019-3901: an unprivileged user cannot count a task that has more rights now. */
 static bool opens_on_set_uid_program(void)
 {
 	struct perf_event_attr attr = hw_or_sw(false);
@@ -585,7 +694,7 @@ static bool opens_on_set_uid_program(void)
 	attr.exclude_kernel = 1;
 	target = fork_child();
 	if (!target) {
-		/* As after exec of a set-uid program: another user, not to be dumped. */
+		/* As after exec of a set-uid program: another user, not dumpable. */
 		gate_open(&ready);
 		pause();
 	}
@@ -597,20 +706,20 @@ static bool opens_on_set_uid_program(void)
 		MUST(setresgid(NOBODY, NOBODY, NOBODY));
 		MUST(setresuid(NOBODY, NOBODY, NOBODY));
 		fd = perf_open(&attr, target, -1, -1, 0);
-		_exit(!refused("another user's task", fd, EACCES, ""));
+		_exit(!expect_refused("another user's task", fd, EACCES, ""));
 	}
-	good = child_was_good(pid);
-	end_child(target);
+	good = child_succeeded(pid);
+	kill_child(target);
 	return good;
 }
 
-/* A PMU's interval is changed, events rotate, tasks come and go: all at once. */
+/* The interval of a PMU changes, events rotate, tasks start, move and exit: all at once. */
 static void *rotate_work(void *arg)
 {
 	struct perf_event_attr attr = hw_or_sw(true);
 
 	(void)arg;
-	while (racing()) {
+	while (race_runs()) {
 		int fd[16];
 
 		for (int i = 0; i < 16; i++)
@@ -625,7 +734,7 @@ static void *rotate_work(void *arg)
 static void *move_work(void *arg)
 {
 	(void)arg;
-	for (unsigned int turn = 0; racing(); turn++) {
+	for (unsigned int turn = 0; race_runs(); turn++) {
 		pin_to_cpu(turn & 1);
 		spin_ms(1);
 	}
@@ -645,8 +754,8 @@ static bool rotation_and_migration(void)
 	struct perf_event_attr attr = hw_or_sw(true);
 	int fd[10];
 
-	need_cpus(2);
-	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+	require_cpus(2);
+	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
 		skip_case("no cycle counter");
 	attr.inherit = 1;
 	for (int i = 0; i < 10; i++)
@@ -658,7 +767,7 @@ static bool rotation_and_migration(void)
 	return still_counts();
 }
 
-/* As many as descriptors allow, opened and closed again, leave nothing behind. */
+/* As many events as descriptors allow, opened and closed repeatedly, leave no memory behind. */
 static uint64_t memory_in_use_kb(void)
 {
 	char line[128];
@@ -701,21 +810,22 @@ static bool nothing_is_left(void)
 	before = memory_in_use_kb();
 	for (int i = 0; i < 10; i++)
 		open_many(3000);
-	/* What waits for RCU comes later, on a busy machine. */
+	/* Memory that waits for RCU is freed later, on a busy machine. */
 	for (int i = 0; i < 100; i++) {
 		sleep_ms(100);
 		after = memory_in_use_kb();
 		if (after <= before + 2000)
 			break;
 	}
-	return between("KiB that did not come back", after > before ? after - before : 0, 0, 2000);
+	return expect_between("KiB that did not come back", after > before ? after - before : 0, 0,
+			      2000);
 }
 
 /*
- * An event that counts switches is out of its refresh limit while its task is leaving the CPU: the
- * request to disable it comes when the task is nowhere, or somewhere else.
+ * An event that counts switches reaches its refresh limit while its task leaves the CPU: the
+ * request to disable it runs when the task is nowhere, or on another CPU.
  */
-static void bounce(int from, int to)
+static void bounce_between(int from, int to)
 {
 	char byte;
 
@@ -724,7 +834,10 @@ static void bounce(int from, int to)
 	_exit(0);
 }
 
-/* A task that is being switched all the time is counted no more; on a busy host after a while. */
+/*
+ * True once a task that is switched all the time is not counted any more; on a busy host after a
+ * while.
+ */
 static bool comes_to_rest(int fd)
 {
 	uint64_t before, now = perf_count(fd);
@@ -736,7 +849,7 @@ static bool comes_to_rest(int fd)
 		if (now == before)
 			return true;
 	}
-	return same("switches after the limit", now, before);
+	return expect_eq("switches after the limit", now, before);
 }
 
 static bool limit_while_leaving(void)
@@ -757,47 +870,104 @@ static bool limit_while_leaving(void)
 		}
 		pid[i] = fork_child();
 		if (!pid[i])
-			i % 2 ? bounce(back[0], there[1]) : bounce(there[0], back[1]);
+			i % 2 ? bounce_between(back[0], there[1]) :
+				bounce_between(there[0], back[1]);
 		fd[i] = MUST(perf_open(&attr, pid[i], -1, -1, 0));
 		if (i % 2)
 			MUST(write(there[1], "", 1));
 	}
 	begin_race(SECONDS * 1000);
-	while (racing()) {
+	while (race_runs()) {
 		for (int i = 0; i < 4; i++)
 			MUST(ioctl(fd[i], PERF_EVENT_IOC_REFRESH, 1));
 		if (rounds++ % 50 == 49) {
 			close(fd[rounds / 50 % 4]);
-			fd[rounds / 50 % 4] = MUST(perf_open(&attr, pid[rounds / 50 % 4], -1, -1, 0));
+			fd[rounds / 50 % 4] =
+				MUST(perf_open(&attr, pid[rounds / 50 % 4], -1, -1, 0));
 		}
 		usleep(rounds % 7 * 50);
 	}
 	for (int i = 0; i < 4; i++) {
-		/* The last refresh ends, too, and then nothing is counted. */
+		/* The last refresh ends as well, and then nothing is counted. */
 		good &= comes_to_rest(fd[i]);
 		close(fd[i]);
-		end_child(pid[i]);
+		kill_child(pid[i]);
 	}
-	return good & between("rounds", rounds, 50, UINT64_MAX) & still_counts();
+	return good & expect_between("rounds", rounds, 50, UINT64_MAX) & still_counts();
+}
+
+/* A child on CPU 1 that takes page faults all the time. */
+static pid_t faulting_child(void)
+{
+	pid_t pid = fork_child();
+
+	if (pid)
+		return pid;
+	MUST(pin_to_cpu(1));
+	for (;;)
+		fault_pages(64);
+}
+
+/*
+ * A hit on another CPU is being handled when the event is disabled: its sample is written before
+ * DISABLE returns, or not at all. Copying the stack makes hits long.
+ */
+static bool no_sample_after_disable(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	unsigned int late = 0, rounds = 0, samples = 0;
+	struct perf_event_mmap_page *user;
+	long page = sysconf(_SC_PAGESIZE);
+	pid_t pid;
+	int fd;
+
+	require_cpus(2);
+	MUST(pin_to_cpu(0));
+	pid = faulting_child();
+	attr.disabled = 1;
+	attr.exclude_kernel = 1;
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_STACK_USER;
+	attr.sample_stack_user = 32768;
+	fd = MUST(perf_open(&attr, pid, -1, -1, 0));
+	user = mmap(NULL, 257 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (user == MAP_FAILED)
+		fail_case("mmap");
+	for (begin_race(SECONDS * 1000); race_runs(); rounds++) {
+		uint64_t head, before = user->data_tail;
+
+		event_enable(fd);
+		usleep(50);
+		event_disable(fd);
+		head = __atomic_load_n(&user->data_head, __ATOMIC_ACQUIRE);
+		usleep(300);
+		late += __atomic_load_n(&user->data_head, __ATOMIC_ACQUIRE) != head;
+		samples += head != before;
+		user->data_tail = user->data_head;
+	}
+	kill_child(pid);
+	return expect_between("rounds with samples", samples, 10, rounds) &
+	       expect_eq("rounds with a sample after DISABLE", late, 0);
 }
 
 static const struct test tests[] = {
+	{ "no sample is written after DISABLE has returned", no_sample_after_disable },
 	{ "opens with one group_fd race each other", opens_race_in_one_group },
 	{ "opens on a CPU race each other", opens_race_on_a_cpu },
 	{ "groups end while they are used", groups_end_under_use },
 	{ "a group changes after fork", group_changes_after_fork },
 	{ "inherited groups that do not fit", inherited_group_without_room },
 	{ "pinned groups that do not fit", pinned_without_room },
-	{ "attached to while forking", attached_to_while_forking },
-	{ "attached to while exiting, exec'ing, dying", attached_to_while_dying },
+	{ "opened on a task that forks", attached_to_while_forking },
+	{ "opened on a task that exits, execs or is killed", attached_to_while_dying },
 	{ "a storm of forks", fork_storm },
 	{ "closed while a child forks", closed_while_forking },
 	{ "disabled while a child forks", disabled_while_forking },
 	{ "exec and close of remove_on_exec groups", exec_races_with_close },
 	{ "closed while their task sleeps", closed_while_asleep },
-	{ "a task of another user", opens_on_set_uid_program },
+	{ "opened on a task that becomes another user", opens_on_set_uid_program },
 	{ "rotation and migration", rotation_and_migration },
-	{ "nothing is left of 30000 events", nothing_is_left },
+	{ "30000 events leave no memory behind", nothing_is_left },
 	{ "out of the refresh limit while the task leaves its CPU", limit_while_leaving },
 };
 

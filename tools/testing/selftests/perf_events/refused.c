@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Why a request was refused: /proc/sys/kernel/perf_event_error for the thread that asked, and the
- * tracepoint perf:perf_event_refused for whoever looks on. Errnos and reasons of every rule are
- * what errno shows; here it is how they are told.
+ * Reasons of refusals: /proc/sys/kernel/perf_event_error for the thread that made the request, and
+ * the tracepoint perf:perf_event_refused. errno.c checks errnos and reasons of every rule; this
+ * program checks how they are delivered.
  */
-#include "workload.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "require.h"
+#include "workloads.h"
 
 #include <pthread.h>
 #include <sys/stat.h>
@@ -13,11 +19,11 @@ static const char sysctl[] = "/proc/sys/kernel/perf_event_error";
 
 static void need_reasons(void)
 {
-	if (!says_why())
+	if (!kernel_gives_reasons())
 		skip_case("this kernel does not say why");
 }
 
-static const char *reason(void)
+static const char *reason_is(void)
 {
 	static __thread char line[256];
 
@@ -55,11 +61,11 @@ static int ask_for_other_nonsense(void)
 static bool names_the_field(void)
 {
 	need_reasons();
-	return refused("bit 63", ask_for_nonsense(), EINVAL, "sample_period") &
-	       refused("bit 40", ask_for_other_nonsense(), EINVAL, "read_format");
+	return expect_refused("bit 63", ask_for_nonsense(), EINVAL, "sample_period") &
+	       expect_refused("bit 40", ask_for_other_nonsense(), EINVAL, "read_format");
 }
 
-/* Nothing was refused yet: no reason. A success does not wipe it out. */
+/* Without a refusal there is no reason. A success does not clear it. */
 static bool is_the_last_one(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CPU_CLOCK);
@@ -68,19 +74,19 @@ static bool is_the_last_one(void)
 	need_reasons();
 	pid = fork_child();
 	if (!pid) {
-		bool good = same("letters before the first", strlen(reason()), 0);
+		bool good = expect_eq("letters before the first", strlen(reason_is()), 0);
 
 		ask_for_nonsense();
-		good &= speaks_of(reason(), "sample_period");
-		good &= speaks_of(reason(), "sample_period");
+		good &= speaks_of(reason_is(), "sample_period");
+		good &= speaks_of(reason_is(), "sample_period");
 		open_self(&attr, -1);
-		good &= speaks_of(reason(), "sample_period");
+		good &= speaks_of(reason_is(), "sample_period");
 		ask_for_other_nonsense();
-		good &= speaks_of(reason(), "read_format");
+		good &= speaks_of(reason_is(), "read_format");
 		fflush(stdout);
 		_exit(!good);
 	}
-	return child_was_good(pid);
+	return child_succeeded(pid);
 }
 
 static void *ask_in_thread(void *arg)
@@ -88,7 +94,7 @@ static void *ask_in_thread(void *arg)
 	(void)arg;
 	for (int i = 0; i < 1000; i++) {
 		ask_for_other_nonsense();
-		if (!speaks_of(reason(), "read_format"))
+		if (!speaks_of(reason_is(), "read_format"))
 			return (void *)1;
 	}
 	return NULL;
@@ -105,7 +111,7 @@ static bool is_the_threads_own(void)
 		pthread_create(&thread[i], NULL, ask_in_thread, NULL);
 	for (int i = 0; i < 1000; i++) {
 		ask_for_nonsense();
-		good &= speaks_of(reason(), "sample_period");
+		good &= speaks_of(reason_is(), "sample_period");
 	}
 	for (int i = 0; i < 4; i++) {
 		pthread_join(thread[i], &bad);
@@ -114,7 +120,7 @@ static bool is_the_threads_own(void)
 	return good;
 }
 
-/* A PMU that is asked for and not there. A driver may say why; if it does not, the core does. */
+/* A PMU that does not exist. A driver may give a reason; if it does not, the core does. */
 static int ask_for_no_pmu(void)
 {
 	struct perf_event_attr attr = perf_attr(0x7fffffff, 0);
@@ -132,7 +138,7 @@ static void *ask_until_enough(void *arg)
 	return NULL;
 }
 
-/* Whatever other threads are refused meanwhile. Three seconds are some thousand refusals. */
+/* While other threads are refused: some thousand times in three seconds. */
 static bool is_always_given(void)
 {
 	unsigned int missing = 0, asked = 0;
@@ -140,23 +146,23 @@ static bool is_always_given(void)
 	uint64_t until;
 
 	need_reasons();
-	need_cpus(2);
+	require_cpus(2);
 	for (int i = 0; i < 2; i++)
 		pthread_create(&thread[i], NULL, ask_until_enough, NULL);
-	until = now_ns() + 3000000000;
-	for (; !asked || now_ns() < until; asked++) {
+	until = monotonic_ns() + 3000000000;
+	for (; !asked || monotonic_ns() < until; asked++) {
 		ask_for_other_nonsense();
 		ask_for_no_pmu();
-		missing += !strstr(reason(), "no PMU");
+		missing += !strstr(reason_is(), "no PMU");
 	}
 	enough = true;
 	for (int i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
 	ktap_note("%u refusals", asked);
-	return same("refusals without a reason of theirs", missing, 0);
+	return expect_eq("refusals without a reason of theirs", missing, 0);
 }
 
-/* An unprivileged user reads it, too; nobody writes it. */
+/* An unprivileged user can read it; no user can write it. */
 static bool is_for_everybody(void)
 {
 	struct stat st;
@@ -168,10 +174,10 @@ static bool is_for_everybody(void)
 	if (!pid) {
 		MUST(setresuid(65534, 65534, 65534));
 		ask_for_nonsense();
-		_exit(!speaks_of(reason(), "sample_period"));
+		_exit(!speaks_of(reason_is(), "sample_period"));
 	}
-	return child_was_good(pid) & same("mode", st.st_mode & 0777, 0444) &
-	       same("write", write_line(sysctl, "x"), -1);
+	return child_succeeded(pid) & expect_eq("mode", st.st_mode & 0777, 0444) &
+	       expect_eq("write", write_line(sysctl, "x"), -1);
 }
 
 static bool ioctls_and_mmap_as_well(void)
@@ -184,17 +190,18 @@ static bool ioctls_and_mmap_as_well(void)
 
 	need_reasons();
 	fd = open_self(&attr, -1);
-	good &= refused("ioctl", ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), EINVAL, "period");
+	good &= expect_refused("ioctl", ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), EINVAL,
+			       "period");
 	p = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	good &= refused("mmap", p == MAP_FAILED ? -1 : 0, EINVAL, "pages");
-	good &= refused("read", read(fd, &period, 4), ENOSPC, "bytes");
+	good &= expect_refused("mmap", p == MAP_FAILED ? -1 : 0, EINVAL, "pages");
+	good &= expect_refused("read", read(fd, &period, 4), ENOSPC, "bytes");
 	return good;
 }
 
 #define TRACING	"/sys/kernel/tracing"
 
-/* The trace says the errno and the same words, and counts as any tracepoint. */
-static bool tracepoint(void)
+/* The tracepoint shows errno and reason, and counts as any tracepoint. */
+static bool tracepoint_counts(void)
 {
 	static char trace[16384];
 	struct perf_event_attr attr;
@@ -215,7 +222,7 @@ static bool tracepoint(void)
 		ask_for_nonsense();
 	ask_for_other_nonsense();
 	MUST(write_line(TRACING "/events/perf/perf_event_refused/enable", "0"));
-	good &= same("counted", perf_count(fd), 11);
+	good &= expect_eq("counted", perf_count(fd), 11);
 	file = MUST(open(TRACING "/trace", O_RDONLY));
 	while ((got = read(file, trace + n, sizeof(trace) - 1 - n)) > 0)
 		n += got;
@@ -228,12 +235,12 @@ static bool tracepoint(void)
 
 static const struct test tests[] = {
 	{ "the reason names the field", names_the_field },
-	{ "it is that of the last refusal", is_the_last_one },
-	{ "it is the thread's own", is_the_threads_own },
-	{ "it is there, whoever else is refused", is_always_given },
-	{ "everybody reads it, nobody writes it", is_for_everybody },
-	{ "ioctl, mmap and read say why, too", ioctls_and_mmap_as_well },
-	{ "perf:perf_event_refused", tracepoint },
+	{ "the reason is that of the last refusal", is_the_last_one },
+	{ "each thread has its own reason", is_the_threads_own },
+	{ "the reason stays while other threads are refused", is_always_given },
+	{ "all users can read the reason, none can write it", is_for_everybody },
+	{ "ioctl, mmap and read give reasons, too", ioctls_and_mmap_as_well },
+	{ "perf:perf_event_refused", tracepoint_counts },
 };
 
 TESTS_MAIN(tests)

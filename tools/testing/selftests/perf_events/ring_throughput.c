@@ -1,41 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How fast records of 8 bytes of payload get from a writer on one CPU to a reader on another when
- * each asks for a wake-up (wakeup_events is 1), and that none is missing in the end.
+ * The rate of records with 8 bytes of payload from a writer on one CPU to a reader on another with
+ * a wake-up for each (wakeup_events is 1), and that none is missing in the end.
  *
- * The writer is a BPF program that does nothing but bpf_perf_event_output(), run over and over by
- * BPF_PROG_TEST_RUN, so that little else is measured. An argument says how many records.
+ * The writer is a BPF program that only calls bpf_perf_event_output(), run by BPF_PROG_TEST_RUN, so
+ * that little else is measured.
  */
-#include "perf_test.h"
+#include "bpf_prog.h"
+#include "expect.h"
+#include "workloads.h"
 
 #include <poll.h>
 #include <pthread.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <linux/bpf.h>
 
+#define TOTAL		300000
 #define PER_RUN		1000
 #define DATA_PAGES	2048
 
-#define INSN(c, d, s, o, i)	{ .code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) }
+#define INSN(c, d, s, o, i)                                                         \
+	{                                                                           \
+		.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) \
+	}
 
-static uint64_t total = 300000, got, lost, polls, sleeps, timeouts;
+static uint64_t got, lost, polls, sleeps, timeouts;
 static struct perf_event_mmap_page *user;
 static volatile bool finished;
 static int event;
-
-static int bpf(int cmd, union bpf_attr *attr)
-{
-	return syscall(__NR_bpf, cmd, attr, sizeof(*attr));
-}
-
-static int make_map(void)
-{
-	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_PERF_EVENT_ARRAY, .key_size = 4,
-				.value_size = 4, .max_entries = sysconf(_SC_NPROCESSORS_CONF) };
-
-	return bpf(BPF_MAP_CREATE, &attr);
-}
 
 static int put_in_map(int map, uint32_t cpu, int fd)
 {
@@ -43,7 +33,7 @@ static int put_in_map(int map, uint32_t cpu, int fd)
 
 	attr.key = (uintptr_t)&cpu;
 	attr.value = (uintptr_t)&fd;
-	return bpf(BPF_MAP_UPDATE_ELEM, &attr);
+	return sys_bpf(BPF_MAP_UPDATE_ELEM, &attr);
 }
 
 /* PER_RUN times: bpf_perf_event_output(ctx, map, BPF_F_CURRENT_CPU, &word, 8) */
@@ -72,17 +62,17 @@ static int make_program(int map)
 
 	attr.insns = (uintptr_t)insns;
 	attr.license = (uintptr_t)"GPL";
-	return bpf(BPF_PROG_LOAD, &attr);
+	return sys_bpf(BPF_PROG_LOAD, &attr);
 }
 
 static int run_program(int program)
 {
 	union bpf_attr attr = { .test.prog_fd = program };
 
-	return bpf(BPF_PROG_TEST_RUN, &attr);
+	return sys_bpf(BPF_PROG_TEST_RUN, &attr);
 }
 
-static void drain(void)
+static void drain_buffer(void)
 {
 	uint64_t head = __atomic_load_n(&user->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = user->data_tail, mask = user->data_size - 1;
@@ -110,7 +100,7 @@ static void *read_all(void *arg)
 	pin_to_cpu(1);
 	do {
 		last = finished;
-		drain();
+		drain_buffer();
 		if (last)
 			break;
 		polls++;
@@ -122,39 +112,36 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-int main(int argc, char **argv)
+static bool records_per_second(void)
 {
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_BPF_OUTPUT);
-	int map = make_map(), program = make_program(map);
+	int map = bpf_create_map(BPF_MAP_TYPE_PERF_EVENT_ARRAY, 4, sysconf(_SC_NPROCESSORS_CONF),
+				 0),
+	    program = make_program(map);
 	struct timespec t[2];
 	uint64_t written = 0;
 	pthread_t thread;
 	double seconds;
 
-	if (argc > 1)
-		total = strtoull(argv[1], NULL, 0);
-	ktap_start(1);
-	if (program < 0 || sysconf(_SC_NPROCESSORS_ONLN) < 2) {
-		ktap_skip("throughput", "needs BPF and two CPUs");
-		return ktap_finish();
-	}
+	if (program < 0 || sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		skip_case("needs BPF and two CPUs");
 	attr.sample_type = PERF_SAMPLE_RAW;
 	attr.sample_period = 1;
 	attr.wakeup_events = 1;
 	event = perf_open(&attr, -1, 0, -1, 0);
 	if (event < 0 || put_in_map(map, 0, event))
-		ktap_bail_out("bpf-output event");
-	user = mmap(NULL, (1 + DATA_PAGES) * sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED,
-		    event, 0);
+		fail_case("bpf-output event");
+	user = mmap(NULL, (1 + DATA_PAGES) * sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+		    MAP_SHARED, event, 0);
 	if (user == MAP_FAILED)
-		ktap_bail_out("mmap");
+		fail_case("mmap");
 
 	pin_to_cpu(0);
 	pthread_create(&thread, NULL, read_all, NULL);
 	clock_gettime(CLOCK_MONOTONIC, &t[0]);
-	while (written < total && !timeouts) {
+	while (written < TOTAL && !timeouts) {
 		if (run_program(program))
-			ktap_bail_out("BPF_PROG_TEST_RUN");
+			fail_case("BPF_PROG_TEST_RUN");
 		written += PER_RUN;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &t[1]);
@@ -162,14 +149,19 @@ int main(int argc, char **argv)
 	run_program(program);
 	written += PER_RUN;
 	pthread_join(thread, NULL);
-	drain();
+	drain_buffer();
 
 	seconds = t[1].tv_sec - t[0].tv_sec + (t[1].tv_nsec - t[0].tv_nsec) / 1e9;
-	ktap_note("%.0f records/s, %llu polls, %llu sleeps, %llu lost", total / seconds,
+	ktap_note("%.0f records/s, %llu polls, %llu sleeps, %llu lost", TOTAL / seconds,
 		  (unsigned long long)polls, (unsigned long long)sleeps, (unsigned long long)lost);
-	ktap_result(got >= PER_RUN && got + lost == written && !timeouts,
-		    "%llu records at wakeup_events 1: %llu read, %llu lost, %llu timeouts",
-		    (unsigned long long)written, (unsigned long long)got, (unsigned long long)lost,
-		    (unsigned long long)timeouts);
-	return ktap_finish();
+	return expect(got >= PER_RUN && got + lost == written && !timeouts,
+		      "%llu records at wakeup_events 1: %llu read, %llu lost, %llu timeouts",
+		      (unsigned long long)written, (unsigned long long)got,
+		      (unsigned long long)lost, (unsigned long long)timeouts);
 }
+
+static const struct test tests[] = {
+	{ "300000 records, each with a wake-up: none is missing", records_per_second },
+};
+
+TESTS_MAIN(tests)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The hooks of security modules, asked by SELinux with security.cil as its policy: a boolean for each
- * permission of class perf_event. Whichever is taken away, what needs it gets EACCES, and nothing
- * else does. "make check-consumers" boots a kernel with SELinux for it.
+ * The hooks of security modules, by SELinux with security.cil as its policy: a boolean for each
+ * permission of class perf_event. Without a permission all that needs it fails with EACCES, and
+ * nothing else does. "make check-consumers" boots a kernel with SELinux for this program.
  */
-#include "workload.h"
-#include "record.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
 
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -13,7 +15,7 @@
 #define SELINUX	"/sys/fs/selinux"
 #define POLICY	"/modules/security.policy"
 
-/* As SELinux names them; in the order of operations[]. */
+/* Names as in SELinux; in the order of operations[]. */
 static const char *const permissions[] = { "open", "cpu", "kernel", "tracepoint", "read", "write" };
 
 enum { OPEN, CPU, KERNEL, TRACEPOINT, READ, WRITE };
@@ -27,7 +29,7 @@ static struct perf_event_attr user_dummy(void)
 	return attr;
 }
 
-/* It is not closed: the case ends soon. */
+/* The event is not closed: the case ends soon. */
 static int try_open(struct perf_event_attr attr, bool on_cpu)
 {
 	return perf_open(&attr, on_cpu ? -1 : 0, on_cpu ? 0 : -1, -1, 0);
@@ -41,7 +43,7 @@ static int try_kernel(void)
 	return try_open(attr, false);
 }
 
-/* To count how often it is passed needs no permission; what it says does. */
+/* Counting the hits of a tracepoint needs no permission; sampling its data does. */
 static int try_tracepoint(void)
 {
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT,
@@ -65,7 +67,7 @@ static int try_map(int fd)
 	return mmap(NULL, getpagesize(), PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED ? -1 : 0;
 }
 
-static void allow(const char *permission, bool on)
+static void set_permission(const char *permission, bool on)
 {
 	char path[64];
 
@@ -74,39 +76,41 @@ static void allow(const char *permission, bool on)
 	MUST(write_line(SELINUX "/commit_pending_bools", "1"));
 }
 
-/* @ret is of something that needs permission @needed, while @gone is taken away. */
-static bool answered(const char *what, int ret, bool needed)
+/* Checks @ret of an operation that needs permission @needed, while @gone is taken away. */
+static bool result_is_right(const char *what, int ret, bool needed)
 {
-	return needed ? refused(what, ret, EACCES, NULL) : same(what, ret < 0 ? errno : 0, 0);
+	return needed ? expect_refused(what, ret, EACCES, NULL) :
+			expect_eq(what, ret < 0 ? errno : 0, 0);
 }
 
-static bool without(int gone)
+static bool run_without(int gone)
 {
 	int fd = MUST(try_open(user_dummy(), false));
 	bool good = true;
 
 	if (gone >= 0)
-		allow(permissions[gone], false);
-	good &= answered("a user's event", try_open(user_dummy(), false), gone == OPEN);
-	good &= answered("a CPU's event", try_open(user_dummy(), true), gone == OPEN || gone == CPU);
-	good &= answered("the kernel's", try_kernel(), gone == OPEN || gone == KERNEL);
-	good &= answered("tracepoint", try_tracepoint(),
-			 gone == OPEN || gone == CPU || gone == TRACEPOINT);
-	good &= answered("read", try_read(fd), gone == READ);
-	good &= answered("mmap", try_map(fd), gone == READ);
-	good &= answered("ioctl", ioctl(fd, PERF_EVENT_IOC_RESET, 0), gone == WRITE);
+		set_permission(permissions[gone], false);
+	good &= result_is_right("a user's event", try_open(user_dummy(), false), gone == OPEN);
+	good &= result_is_right("a CPU's event", try_open(user_dummy(), true),
+				gone == OPEN || gone == CPU);
+	good &= result_is_right("the kernel's", try_kernel(), gone == OPEN || gone == KERNEL);
+	good &= result_is_right("tracepoint", try_tracepoint(),
+				gone == OPEN || gone == CPU || gone == TRACEPOINT);
+	good &= result_is_right("read", try_read(fd), gone == READ);
+	good &= result_is_right("mmap", try_map(fd), gone == READ);
+	good &= result_is_right("ioctl", ioctl(fd, PERF_EVENT_IOC_RESET, 0), gone == WRITE);
 	if (gone >= 0)
-		allow(permissions[gone], true);
+		set_permission(permissions[gone], true);
 	return good;
 }
 
-static bool all_allowed(void)	{ return without(-1); }
-static bool no_open(void)	{ return without(OPEN); }
-static bool no_cpu(void)	{ return without(CPU); }
-static bool no_kernel(void)	{ return without(KERNEL); }
-static bool no_tracepoint(void)	{ return without(TRACEPOINT); }
-static bool no_read(void)	{ return without(READ); }
-static bool no_write(void)	{ return without(WRITE); }
+static bool all_allowed(void)	{ return run_without(-1); }
+static bool no_open(void)	{ return run_without(OPEN); }
+static bool no_cpu(void)	{ return run_without(CPU); }
+static bool no_kernel(void)	{ return run_without(KERNEL); }
+static bool no_tracepoint(void)	{ return run_without(TRACEPOINT); }
+static bool no_read(void)	{ return run_without(READ); }
+static bool no_write(void)	{ return run_without(WRITE); }
 
 static const struct test tests[] = {
 	{ "all is allowed", all_allowed },
@@ -118,7 +122,7 @@ static const struct test tests[] = {
 	{ "without permission write", no_write },
 };
 
-/* Gives SELinux its policy, once and for all. */
+/* Loads the policy, once for all cases. */
 static void load_policy(void)
 {
 	static char policy[1 << 16];
@@ -126,7 +130,7 @@ static void load_policy(void)
 	ssize_t size;
 
 	if (from < 0 || mount("selinuxfs", SELINUX, "selinuxfs", 0, NULL)) {
-		ktap_start(1);
+		ktap_start();
 		ktap_skip("security", "no SELinux, or no policy for it");
 		exit(ktap_finish());
 	}

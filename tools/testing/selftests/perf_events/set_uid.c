@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * exec of programs that not everybody may look into: set-uid ones, and ones that cannot be read.
- * Whoever watched the task until then sees no more of it, and an open that runs beside the exec
- * counts nothing of the new program or is refused.
+ * exec of programs that not every user may inspect: set-uid ones, and ones that cannot be read. An
+ * event that was opened on the task before counts nothing of the new program; an open during exec
+ * counts nothing of it or is refused.
  *
- * The program is this one, copied to where its mode can be changed; a word says what it does.
+ * The program is this one, copied to files whose mode can be changed; a word on the command line
+ * selects what it does.
  */
-#include "workload.h"
-#include "record.h"
+#include "events.h"
+#include "expect.h"
+#include "harness.h"
+#include "processes.h"
+#include "readings.h"
+#include "records.h"
+#include "require.h"
+#include "workloads.h"
 
 #include <poll.h>
 #include <sys/sendfile.h>
@@ -15,13 +22,13 @@
 
 #define NOBODY	65534
 #define BEFORE	40	/* page faults before exec */
-#define SOME	60	/* at most that many more: exec's, the C library's, the stack's */
+#define SOME	60	/* at most that many more: of exec, the C library, the stack */
 #define AFTER	1000	/* by the new program */
 
 static const char set_uid[] = "/tmp/perf-set-uid", set_gid[] = "/tmp/perf-set-gid",
 		  unreadable[] = "/tmp/perf-unreadable", ordinary[] = "/tmp/perf-ordinary";
 
-/* The program's ends of two pipes, which stay open over exec. */
+/* The program's ends of two pipes, which stay open across exec. */
 #define TELL_FD	100
 #define WAIT_FD	101
 
@@ -30,7 +37,7 @@ struct program {
 	pid_t		pid;
 };
 
-/* From here on an ordinary user, whom others of his kind may watch. */
+/* Becomes an ordinary user, whose processes can be inspected by the same user. */
 static void become_nobody(void)
 {
 	MUST(setresgid(NOBODY, NOBODY, NOBODY));
@@ -44,7 +51,7 @@ static void exec_word(const char *path, const char *word)
 	_exit(99);
 }
 
-/* A child that waits at p->go, faults, and becomes the program. */
+/* A child that waits at p->go, takes page faults, and execs the program. */
 static struct program new_program(const char *path, const char *word)
 {
 	struct program p = { gate_new(), gate_new(), gate_new() };
@@ -54,14 +61,14 @@ static struct program new_program(const char *path, const char *word)
 		return p;
 	MUST(dup2(p.told.fd[1], TELL_FD));
 	MUST(dup2(p.again.fd[0], WAIT_FD));
-	fault(2);
+	fault_pages(2);
 	gate_wait(&p.go);
-	fault(BEFORE);
+	fault_pages(BEFORE);
 	exec_word(path, word);
 	return p;
 }
 
-/* Lets it exec and do its work, AFTER faults; it waits then. */
+/* Lets the child exec and take AFTER faults; then it waits. */
 static void run_program(struct program *p)
 {
 	gate_open(&p->go);
@@ -84,7 +91,7 @@ static struct perf_event_attr fault_attr(void)
 	return attr;
 }
 
-/* The event has ended with the old program, and nothing makes it go on. */
+/* True if the event has ended at exec, and no operation starts it again. */
 static bool has_ended(int fd, struct program *p, uint64_t least)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
@@ -92,18 +99,18 @@ static bool has_ended(int fd, struct program *p, uint64_t least)
 	uint64_t count;
 
 	count = perf_count(fd);
-	good &= between("until exec", count, least, least + SOME);
-	good &= same("poll", poll(&poll_fd, 1, 1000), 1);
-	good &= same("POLLHUP", poll_fd.revents & POLLHUP, POLLHUP);
-	enable(fd);
+	good &= expect_between("until exec", count, least, least + SOME);
+	good &= expect_eq("poll", poll(&poll_fd, 1, 1000), 1);
+	good &= expect_eq("POLLHUP", poll_fd.revents & POLLHUP, POLLHUP);
+	event_enable(fd);
 	run_again(p);
-	good &= same("enabled again", perf_count(fd), count);
+	good &= expect_eq("enabled again", perf_count(fd), count);
 	MUST(ioctl(fd, PERF_EVENT_IOC_RESET, 0));
 	run_again(p);
-	return good & same("reset", perf_count(fd), 0);
+	return good & expect_eq("reset", perf_count(fd), 0);
 }
 
-/* What an ordinary user opened on his own task ends when it becomes this program. */
+/* An event of an ordinary user on its own task ends when the task execs this program. */
 static bool ends_at(const char *path, const struct perf_event_attr *wanted, uint64_t least)
 {
 	struct perf_event_attr attr = *wanted;
@@ -116,7 +123,7 @@ static bool ends_at(const char *path, const struct perf_event_attr *wanted, uint
 	fd = MUST(perf_open(&attr, p.pid, -1, -1, 0));
 	run_program(&p);
 	good = has_ended(fd, &p, least);
-	end_child(p.pid);
+	kill_child(p.pid);
 	return good;
 }
 
@@ -166,7 +173,7 @@ static bool inherit_ends(void)
 	return ends_at(set_uid, &attr, BEFORE);
 }
 
-/* The same with a program that anybody may read: what the others differ from. */
+/* The same with a program that any user may read: the event continues. */
 static bool goes_on_at_ordinary(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -178,13 +185,13 @@ static bool goes_on_at_ordinary(void)
 	p = new_program(ordinary, "faults");
 	fd = MUST(perf_open(&attr, p.pid, -1, -1, 0));
 	run_program(&p);
-	good = between("old and new program", perf_count(fd), BEFORE + AFTER,
-		       BEFORE + AFTER + 2 * SOME);
-	end_child(p.pid);
+	good = expect_between("old and new program", perf_count(fd), BEFORE + AFTER,
+			      BEFORE + AFTER + 2 * SOME);
+	kill_child(p.pid);
 	return good;
 }
 
-/* The child's event ends; the parent's, which is its own task's, does not. */
+/* The event of the child ends; that of the parent, on its own task, does not. */
 static bool inherited_event_ends(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -198,19 +205,19 @@ static bool inherited_event_ends(void)
 	attr.disabled = 1;
 	fd = open_self(&attr, -1);
 	p = new_program(set_uid, "fork-faults");
-	enable(fd);
+	event_enable(fd);
 	run_program(&p);
 	count = perf_count(fd);
-	good = between("the child's, until exec", count, BEFORE, BEFORE + 3 * SOME);
+	good = expect_between("the child's, until exec", count, BEFORE, BEFORE + 3 * SOME);
 	run_again(&p);
-	good &= between("the parent alone", perf_count(fd) - count, 0, SOME);
-	fault(BEFORE);
-	good &= between("the parent goes on", perf_count(fd) - count, BEFORE, BEFORE + SOME);
-	end_child(p.pid);
+	good &= expect_between("the parent alone", perf_count(fd) - count, 0, SOME);
+	fault_pages(BEFORE);
+	good &= expect_between("the parent goes on", perf_count(fd) - count, BEFORE, BEFORE + SOME);
+	kill_child(p.pid);
 	return good;
 }
 
-/* All of a group, whatever its members would have done at exec. */
+/* All of a group ends, whatever its members do at exec. */
 static bool group_ends(void)
 {
 	struct perf_event_attr attr = fault_attr(), member = fault_attr();
@@ -230,24 +237,24 @@ static bool group_ends(void)
 	member.disabled = 1;
 	MUST(perf_open(&member, p.pid, -1, leader, 0));
 	run_program(&p);
-	if (!read_format(leader, attr.read_format, &r))
+	if (!read_in_format(leader, attr.read_format, &r))
 		return false;
-	good = between("leader", r.member[0].value, BEFORE, BEFORE + SOME);
+	good = expect_between("leader", r.member[0].value, BEFORE, BEFORE + SOME);
 	MUST(ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP));
 	run_again(&p);
-	if (!read_format(leader, attr.read_format, &later))
+	if (!read_in_format(leader, attr.read_format, &later))
 		return false;
-	good &= same("members", later.nr, r.nr);
-	good &= same("time", later.enabled, r.enabled);
+	good &= expect_eq("members", later.nr, r.nr);
+	good &= expect_eq("time", later.enabled, r.enabled);
 	for (unsigned int i = 0; i < r.nr; i++) {
-		good &= between("member", r.member[i].value, 0, BEFORE + SOME);
-		good &= same("later", later.member[i].value, r.member[i].value);
+		good &= expect_between("member", r.member[i].value, 0, BEFORE + SOME);
+		good &= expect_eq("later", later.member[i].value, r.member[i].value);
 	}
-	end_child(p.pid);
+	kill_child(p.pid);
 	return good;
 }
 
-/* An event that the task opened on itself, whose file the new program has. */
+/* An event that the task opened on itself, and whose file the new program has. */
 static bool own_event_ends(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -257,13 +264,13 @@ static bool own_event_ends(void)
 	pid = fork_child();
 	if (!pid) {
 		MUST(dup2(MUST(perf_open(&attr, 0, -1, -1, 0)), TELL_FD));
-		fault(BEFORE);
+		fault_pages(BEFORE);
 		exec_word(set_uid, "read");
 	}
-	return child_was_good(pid);
+	return child_succeeded(pid);
 }
 
-/* The user may not open what he could not have kept; root may. */
+/* The user may not open what would have ended; root may. */
 static bool opened_afterwards(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -276,9 +283,10 @@ static bool opened_afterwards(void)
 	p = new_program(set_uid, "faults");
 	fd = MUST(perf_open(&attr, p.pid, -1, -1, 0));
 	run_program(&p);
-	/* Of root's own child nothing has changed: it was root's and is. */
-	good &= between("root's, for root", perf_count(fd), BEFORE + AFTER, BEFORE + AFTER + 2 * SOME);
-	end_child(p.pid);
+	/* For root's own child nothing has changed. */
+	good &= expect_between("root's, for root", perf_count(fd), BEFORE + AFTER,
+			       BEFORE + AFTER + 2 * SOME);
+	kill_child(p.pid);
 
 	user = fork_child();
 	if (!user) {
@@ -287,9 +295,10 @@ static bool opened_afterwards(void)
 		run_program(&p);
 		for (int i = 0; i < 4; i++) {
 			attr.inherit = i & 1;
-			attr.enable_on_exec = attr.disabled = i >> 1;
-			good &= refused("by the user", perf_open(&attr, p.pid, -1, -1, 0), EACCES,
-					"ptrace");
+			attr.enable_on_exec = i >> 1;
+			attr.disabled = i >> 1;
+			good &= expect_refused("by the user", perf_open(&attr, p.pid, -1, -1, 0),
+					       EACCES, "ptrace");
 		}
 		MUST(write(opened.fd[1], &p, sizeof(p)));
 		pause();
@@ -297,12 +306,12 @@ static bool opened_afterwards(void)
 	MUST(read(opened.fd[0], &p, sizeof(p)));
 	as_root = MUST(perf_open(&attr, p.pid, -1, -1, 0));
 	close(as_root);
-	end_child(user);
+	kill_child(user);
 	kill(p.pid, SIGKILL);
 	return good;
 }
 
-/* Root's event on a user's task ends as well: who may look is not asked again. */
+/* Root's event on a user's task ends as well: permissions are not checked again. */
 static bool roots_event_ends(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -330,18 +339,18 @@ static bool roots_event_ends(void)
 	gate_open(&opened);
 	MUST(waitpid(user, NULL, WUNTRACED));
 	count = perf_count(before);
-	good &= between("until exec", count, BEFORE, BEFORE + SOME);
+	good &= expect_between("until exec", count, BEFORE, BEFORE + SOME);
 	after = MUST(perf_open(&attr, p.pid, -1, -1, 0));
 	MUST(kill(user, SIGCONT));
 	MUST(waitpid(user, NULL, WUNTRACED));
-	good &= same("the old one", perf_count(before), count);
-	good &= between("a new one", perf_count(after), AFTER, AFTER + SOME);
+	good &= expect_eq("the old one", perf_count(before), count);
+	good &= expect_between("a new one", perf_count(after), AFTER, AFTER + SOME);
 	kill(p.pid, SIGKILL);
-	end_child(user);
+	kill_child(user);
 	return good;
 }
 
-/* Records say that the task execs, but not where the new program and its libraries are. */
+/* Records show that the task execs, but not where the new program and its libraries are. */
 static bool no_records_of_it(const char *path, unsigned int least, unsigned int most)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_DUMMY);
@@ -367,8 +376,9 @@ static bool no_records_of_it(const char *path, unsigned int least, unsigned int 
 		execs += h->type == PERF_RECORD_COMM && (h->misc & PERF_RECORD_MISC_COMM_EXEC);
 		maps += execs && h->type == PERF_RECORD_MMAP2;
 	}
-	end_child(p.pid);
-	return same("COMM of exec", execs, 1) & between("MMAP2 after it", maps, least, most);
+	kill_child(p.pid);
+	return expect_eq("COMM of exec", execs, 1) &
+	       expect_between("MMAP2 after it", maps, least, most);
 }
 
 static bool records_end(void)
@@ -378,14 +388,14 @@ static bool records_end(void)
 }
 
 /*
- * CVE-2019-3901. One opens while the other execs: an event that was let in before exec ends with
- * it, one that asks afterwards is refused. What counts as much as the new program alone does came
- * in with the old one's rights.
+ * CVE-2019-3901. One task opens while the other execs: an event that was opened before exec ends
+ * with it, a later open is refused. An event with as many faults as the new program takes alone was
+ * opened with the rights on the old one.
  */
 
 #define ROUNDS	200
 #define TRIES	5000
-#define KEPT	64	/* the newest, until the program has ended */
+#define KEPT	64	/* the newest events, until the program has ended */
 
 struct race {
 	unsigned int	opened, denied, ended, other, leaked;
@@ -399,13 +409,14 @@ static void open_beside_exec(struct race *r, unsigned int round)
 	int fd[KEPT];
 
 	gate_open(&p.go);
-	/* Not all at once: exec is somewhere in the middle of what comes after this. */
+	/* At different times: exec happens somewhere in what follows. */
 	usleep(round % 20 * 50);
 	while (nr < TRIES && late < 20) {
 		int new;
 
 		attr.inherit = nr & 1;
-		attr.disabled = attr.enable_on_exec = nr >> 1 & 1;
+		attr.disabled = nr >> 1 & 1;
+		attr.enable_on_exec = attr.disabled;
 		new = perf_open(&attr, p.pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 		if (new >= 0) {
 			if (nr >= KEPT)
@@ -435,51 +446,47 @@ static bool open_races_with_exec(void)
 {
 	struct race r = { 0 };
 
-	need_cpus(2);
+	require_cpus(2);
 	become_nobody();
 	for (unsigned int i = 0; i < ROUNDS; i++)
 		open_beside_exec(&r, i);
 	ktap_note("%u opened, %u refused with EACCES, %u with ESRCH", r.opened, r.denied, r.ended);
-	return same("events that counted the set-uid program", r.leaked, 0) &
-	       same("other errors", r.other, 0) &
-	       between("opened", r.opened, ROUNDS, UINT64_MAX) &
-	       between("EACCES", r.denied, ROUNDS, UINT64_MAX);
+	return expect_eq("events that counted the set-uid program", r.leaked, 0) &
+	       expect_eq("other errors", r.other, 0) &
+	       expect_between("opened", r.opened, ROUNDS, UINT64_MAX) &
+	       expect_between("EACCES", r.denied, ROUNDS, UINT64_MAX);
 }
 
 static const struct test tests[] = {
-	{ "an event ends at exec of a set-uid program", plain_event_ends },
-	{ "at exec of a set-gid program", ends_at_set_gid },
-	{ "at exec of a program that cannot be read", ends_at_unreadable },
-	{ "it goes on at exec of an ordinary one", goes_on_at_ordinary },
-	{ "enable_on_exec", enable_on_exec_ends },
-	{ "remove_on_exec", remove_on_exec_ends },
-	{ "inherit", inherit_ends },
-	{ "inherited: the child's ends, the parent's goes on", inherited_event_ends },
-	{ "a group", group_ends },
-	{ "an event of the task's own", own_event_ends },
-	{ "root's", roots_event_ends },
-	{ "records", records_end },
-	{ "opened afterwards: EACCES", opened_afterwards },
-	{ "opened meanwhile: nothing of the new program is counted", open_races_with_exec },
+	{ "exec of a set-uid program ends an event", plain_event_ends },
+	{ "exec of a set-gid program ends an event", ends_at_set_gid },
+	{ "exec of an unreadable program ends an event", ends_at_unreadable },
+	{ "exec of an ordinary program does not end an event", goes_on_at_ordinary },
+	{ "exec ends an event with enable_on_exec", enable_on_exec_ends },
+	{ "exec ends an event with remove_on_exec", remove_on_exec_ends },
+	{ "exec ends an event with inherit", inherit_ends },
+	{ "exec ends an inherited event, not that of the parent", inherited_event_ends },
+	{ "exec ends a group", group_ends },
+	{ "exec ends an event that the task opened on itself", own_event_ends },
+	{ "exec ends an event of root", roots_event_ends },
+	{ "records do not show the new program", records_end },
+	{ "an open after exec is refused", opened_afterwards },
+	{ "an open during exec counts nothing of the new program", open_races_with_exec },
 };
 
-/*
- * The program
- */
-
-static void tell(void)
+static void write_byte(void)
 {
 	if (write(TELL_FD, "", 1) != 1)
 		_exit(1);
 }
 
-static void faults(void)
+static void take_faults(void)
 {
 	char byte;
 
 	do {
-		fault(AFTER);
-		tell();
+		fault_pages(AFTER);
+		write_byte();
 	} while (read(WAIT_FD, &byte, 1) == 1);
 }
 
@@ -488,7 +495,7 @@ static void fork_faults(void)
 	pid_t pid = fork();
 
 	if (!pid) {
-		faults();
+		take_faults();
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
@@ -496,25 +503,25 @@ static void fork_faults(void)
 
 static void faults_exit(void)
 {
-	fault(AFTER);
+	fault_pages(AFTER);
 }
 
-/* The event at TELL_FD is of the task before exec: it stands. */
+/* The event at TELL_FD is of the task before exec: it stands still. */
 static void read_own(void)
 {
 	uint64_t before = perf_count(TELL_FD);
-	bool good = between("until exec", before, BEFORE, BEFORE + SOME);
+	bool good = expect_between("until exec", before, BEFORE, BEFORE + SOME);
 
 	ioctl(TELL_FD, PERF_EVENT_IOC_ENABLE, 0);
-	fault(AFTER);
-	exit(!(good & same("after", perf_count(TELL_FD), before)));
+	fault_pages(AFTER);
+	exit(!(good & expect_eq("after", perf_count(TELL_FD), before)));
 }
 
 static const struct {
 	const char	*word;
 	void		(*work)(void);
 } words[] = {
-	{ "faults", faults },
+	{ "faults", take_faults },
 	{ "fork-faults", fork_faults },
 	{ "faults-exit", faults_exit },
 	{ "read", read_own },
@@ -529,7 +536,7 @@ static void install_program(const char *path, gid_t gid, mode_t mode)
 	if (from < 0 || to < 0 || fstat(from, &st) ||
 	    sendfile(to, from, NULL, st.st_size) != st.st_size || fchown(to, 0, gid) ||
 	    fchmod(to, mode))
-		ktap_bail_out("%s", path);
+		ktap_bail_out(path);
 	close(from);
 	close(to);
 }

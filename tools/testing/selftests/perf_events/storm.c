@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Everything at once, at random: events of every kind are opened, grouped, mapped, redirected, read,
- * changed and closed by processes that fork, exec, migrate and die, while CPUs come and go. Asked of
- * the kernel: live, say nothing in the log, give back what was taken, and count right afterwards.
+ * All operations at once, at random: events of every kind are opened, grouped, mapped, redirected,
+ * read, changed and closed by processes that fork, exec, migrate and exit, while CPUs turn offline
+ * and online. The kernel survives, has nothing in its log, frees what it allocated, and counts
+ * correctly afterwards.
  *
- * "make storm" sets STORM_SECONDS in the environment (as a kernel parameter) for a long one;
- * STORM_SEED repeats the choices of an earlier storm, as far as the scheduler lets it.
+ * "make storm" sets STORM_SECONDS in the environment (as a kernel parameter) for a long run;
+ * STORM_SEED repeats the choices of an earlier run, as far as scheduling allows.
  */
 #include "memlock.h"
-#include "workload.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "workloads.h"
 
 #include <dirent.h>
 #include <poll.h>
@@ -28,7 +34,7 @@ struct held {
 	size_t		size, aux_size;
 };
 
-/* What the workers tell of themselves; shared. */
+/* Totals of all workers; shared. */
 static struct {
 	uint64_t	opened, refused, mapped, aux, moved, forked, toggled;
 	uint64_t	until;
@@ -38,12 +44,12 @@ static __thread uint64_t rng;
 static struct held held[EVENTS];
 static volatile long watched;		/* for breakpoints */
 static unsigned int nr_cpus;
-static uint64_t tracepoint_id[3];
+static uint64_t tracepoint_ids[3];
 static unsigned int dynamic_type[16], nr_dynamic;
 static int aux_type;
 static int cgroup_fd[CGROUPS] = { -1, -1 };
 
-static uint64_t any(uint64_t below)
+static uint64_t random_below(uint64_t below)
 {
 	rng ^= rng << 13;
 	rng ^= rng >> 7;
@@ -53,15 +59,15 @@ static uint64_t any(uint64_t below)
 
 static bool one_in(unsigned int n)
 {
-	return !any(n);
+	return !random_below(n);
 }
 
-static void count(uint64_t *what)
+static void count_up(uint64_t *what)
 {
 	__atomic_fetch_add(what, 1, __ATOMIC_RELAXED);
 }
 
-static uint64_t setting(const char *name, uint64_t otherwise)
+static uint64_t env_number(const char *name, uint64_t otherwise)
 {
 	const char *value = getenv(name);
 
@@ -96,16 +102,16 @@ static void make_cgroups(void)
 
 static void change_cgroup(void)
 {
-	unsigned int nr = any(CGROUPS);
+	unsigned int nr = random_below(CGROUPS);
 	char path[64] = CGROUP_ROOT "/cgroup.procs";
 
 	if (nr)
 		cgroup_path(path, sizeof(path), nr, "/cgroup.procs");
 	if (!write_line(path, "0"))
-		count(&told->moved);
+		count_up(&told->moved);
 }
 
-/* What there is to count here. */
+/* Finds what can be counted here. */
 static void look_around(void)
 {
 	static const char * const tracepoints[] = {
@@ -118,7 +124,7 @@ static void look_around(void)
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(tracepoints); i++) {
 		snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", tracepoints[i]);
-		tracepoint_id[i] = number_in(path);
+		tracepoint_ids[i] = number_in(path);
 	}
 	dir = opendir(devices);
 	while (dir && (entry = readdir(dir)) && nr_dynamic < ARRAY_SIZE(dynamic_type)) {
@@ -135,24 +141,24 @@ static void look_around(void)
 
 static void choose_event(struct perf_event_attr *attr)
 {
-	switch (any(aux_type < 0 ? 8 : 9)) {
+	switch (random_below(aux_type < 0 ? 8 : 9)) {
 	case 0:
 	case 1:
 		attr->type = PERF_TYPE_SOFTWARE;
-		attr->config = any(PERF_COUNT_SW_MAX);
+		attr->config = random_below(PERF_COUNT_SW_MAX);
 		break;
 	case 2:
 	case 3:
 		attr->type = PERF_TYPE_HARDWARE;
-		attr->config = any(PERF_COUNT_HW_MAX);
+		attr->config = random_below(PERF_COUNT_HW_MAX);
 		break;
 	case 4:
 		attr->type = PERF_TYPE_HW_CACHE;
-		attr->config = any(8) | any(3) << 8 | any(2) << 16;
+		attr->config = random_below(8) | random_below(3) << 8 | random_below(2) << 16;
 		break;
 	case 5:
 		attr->type = PERF_TYPE_TRACEPOINT;
-		attr->config = tracepoint_id[any(ARRAY_SIZE(tracepoint_id))];
+		attr->config = tracepoint_ids[random_below(ARRAY_SIZE(tracepoint_ids))];
 		break;
 	case 6:
 		attr->type = PERF_TYPE_BREAKPOINT;
@@ -162,19 +168,19 @@ static void choose_event(struct perf_event_attr *attr)
 		attr->exclude_kernel = 1;
 		break;
 	case 7:
-		attr->type = nr_dynamic ? dynamic_type[any(nr_dynamic)] : PERF_TYPE_RAW;
-		attr->config = any(64);
+		attr->type = nr_dynamic ? dynamic_type[random_below(nr_dynamic)] : PERF_TYPE_RAW;
+		attr->config = random_below(64);
 		break;
 	case 8:
 		attr->type = aux_type;
-		attr->config = any(2000);	/* bytes in a burst */
+		attr->config = random_below(2000);	/* bytes in a burst */
 		break;
 	}
 }
 
 /*
- * Clocks and counters: a hundred of them with a short period each would leave the emulated CPUs
- * no time for anything else, which is what was asked for and no news.
+ * Clocks and counters: a hundred of them with a short period each would leave the emulated CPUs no
+ * time for anything else.
  */
 static bool never_rests(const struct perf_event_attr *attr)
 {
@@ -183,8 +189,8 @@ static bool never_rests(const struct perf_event_attr *attr)
 }
 
 /*
- * The handler of a signal is left by a system call; and on arm64 a watched store traps before it is
- * done, and again after the handler. A signal for each of these would never end.
+ * A system call leaves the handler of a signal, and a watched store on arm64 traps before it is
+ * done, and again after the handler. With a signal for each of these there would be no progress.
  */
 static bool comes_again(const struct perf_event_attr *attr)
 {
@@ -203,30 +209,31 @@ static void choose_sampling(struct perf_event_attr *attr)
 		return;
 	if (one_in(4)) {
 		attr->freq = 1;
-		attr->sample_freq = 1 + any(500);
+		attr->sample_freq = 1 + random_below(500);
 	} else if (never_rests(attr)) {
-		attr->sample_period = 3000000 + any(3000000);
+		attr->sample_period = 3000000 + random_below(3000000);
 	} else {
-		attr->sample_period = periods[any(ARRAY_SIZE(periods))];
+		attr->sample_period = periods[random_below(ARRAY_SIZE(periods))];
 	}
-	attr->sample_type = any(1ull << 25);
-	attr->sample_type &= ~(PERF_SAMPLE_AUX | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_WEIGHT_STRUCT);
+	attr->sample_type = random_below(1ull << 25);
+	attr->sample_type &=
+		~(PERF_SAMPLE_AUX | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_WEIGHT_STRUCT);
 	if (attr->sample_type & PERF_SAMPLE_STACK_USER)
-		attr->sample_stack_user = 8 * any(1024);
+		attr->sample_stack_user = 8 * random_below(1024);
 	if (attr->sample_type & (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_REGS_INTR)) {
 		attr->sample_regs_user = 0xff;
 		attr->sample_regs_intr = 0xff;
 	}
-	attr->wakeup_events = any(3);
+	attr->wakeup_events = random_below(3);
 	attr->sigtrap = one_in(20) && !comes_again(attr);
 	attr->remove_on_exec = attr->sigtrap;
-	attr->sig_data = any(1000);
+	attr->sig_data = random_below(1000);
 	attr->write_backward = one_in(8);
 }
 
 static void choose_flags(struct perf_event_attr *attr)
 {
-	attr->read_format = any(32) & (one_in(2) ? 31 : 15);
+	attr->read_format = random_below(32) & (one_in(2) ? 31 : 15);
 	attr->disabled = one_in(3);
 	attr->inherit = one_in(3);
 	attr->inherit_thread = attr->inherit && one_in(4);
@@ -251,16 +258,21 @@ static void choose_flags(struct perf_event_attr *attr)
 /* A trace leads its group, and an inherited one has no area on all CPUs. */
 static void keep_simple(struct perf_event_attr *attr, int *group)
 {
-	attr->inherit = attr->inherit_thread = attr->inherit_stat = 0;
-	attr->sample_period = attr->sample_freq = attr->freq = 0;
-	attr->sigtrap = attr->remove_on_exec = 0;
+	attr->inherit = 0;
+	attr->inherit_thread = 0;
+	attr->inherit_stat = 0;
+	attr->sample_period = 0;
+	attr->sample_freq = 0;
+	attr->freq = 0;
+	attr->sigtrap = 0;
+	attr->remove_on_exec = 0;
 	*group = -1;
 }
 
 static void open_one(struct held *h)
 {
 	struct perf_event_attr attr = perf_attr(0, 0);
-	int cpu = one_in(2) ? -1 : (int)any(nr_cpus);
+	int cpu = one_in(2) ? -1 : (int)random_below(nr_cpus);
 	unsigned long flags = one_in(6) ? PERF_FLAG_FD_CLOEXEC : 0;
 	int group = -1, pid = 0;
 
@@ -268,7 +280,7 @@ static void open_one(struct held *h)
 	choose_sampling(&attr);
 	choose_flags(&attr);
 	if (one_in(3))
-		group = held[any(EVENTS)].fd;
+		group = held[random_below(EVENTS)].fd;
 	if (attr.type == (uint32_t)aux_type)
 		keep_simple(&attr, &group);
 	if (group >= 0 && one_in(8))
@@ -276,16 +288,16 @@ static void open_one(struct held *h)
 	if (cpu >= 0 && one_in(2))
 		pid = -1;
 	if (pid < 0 && one_in(3)) {
-		pid = cgroup_fd[any(CGROUPS)];
+		pid = cgroup_fd[random_below(CGROUPS)];
 		flags |= PERF_FLAG_PID_CGROUP;
 	} else if (!pid && one_in(5)) {
 		pid = getppid();
 	}
 	h->fd = perf_open(&attr, pid, cpu, group, flags);
-	count(h->fd >= 0 ? &told->opened : &told->refused);
+	count_up(h->fd >= 0 ? &told->opened : &told->refused);
 }
 
-static void unmap(struct held *h)
+static void unmap_event(struct held *h)
 {
 	bool aux_first = one_in(2);
 
@@ -299,12 +311,12 @@ static void unmap(struct held *h)
 	h->aux = NULL;
 }
 
-/* Where the event has one. */
+/* Maps the AUX area if the event has one. */
 static void map_aux(struct held *h)
 {
 	struct perf_event_mmap_page *page = h->map;
 
-	h->aux_size = sysconf(_SC_PAGESIZE) << any(5);
+	h->aux_size = sysconf(_SC_PAGESIZE) << random_below(5);
 	page->aux_offset = h->size;
 	page->aux_size = h->aux_size;
 	h->aux = mmap(NULL, h->aux_size, one_in(4) ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -312,7 +324,7 @@ static void map_aux(struct held *h)
 	if (h->aux == MAP_FAILED)
 		h->aux = NULL;
 	else
-		count(&told->aux);
+		count_up(&told->aux);
 }
 
 static void map_one(struct held *h)
@@ -321,24 +333,26 @@ static void map_one(struct held *h)
 
 	if (h->map || h->fd < 0)
 		return;
-	h->size = (1 + (1ul << any(5))) * sysconf(_SC_PAGESIZE);
-	h->map = mmap(NULL, h->size, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, h->fd, 0);
+	h->size = (1 + (1ul << random_below(5))) * sysconf(_SC_PAGESIZE);
+	h->map = mmap(NULL, h->size, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+		      h->fd, 0);
 	if (h->map == MAP_FAILED) {
 		h->map = NULL;
 		return;
 	}
-	count(&told->mapped);
+	count_up(&told->mapped);
 	if (writable)
 		map_aux(h);
 }
 
-/* A reader: takes all there is. */
-static void consume(struct held *h)
+/* A reader: drops all records. */
+static void drop_records(struct held *h)
 {
 	struct perf_event_mmap_page *page = h->map;
 
 	if (page)
-		__atomic_store_n(&page->data_tail, __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE),
+		__atomic_store_n(&page->data_tail,
+				 __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE),
 				 __ATOMIC_RELEASE);
 }
 
@@ -348,31 +362,32 @@ static void use_one(struct held *h)
 		PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_RESET
 	};
 	struct pollfd p = { .fd = h->fd, .events = POLLIN };
-	uint64_t room[200], value = any(100000) + 1;
+	uint64_t room[200], value = random_below(100000) + 1;
 
-	switch (any(9)) {
+	switch (random_below(9)) {
 	case 0:
 	case 1:
-		read(h->fd, room, any(2) ? sizeof(room) : any(200));
+		read(h->fd, room, random_below(2) ? sizeof(room) : random_below(200));
 		break;
 	case 2:
-		ioctl(h->fd, plain[any(3)], one_in(3) ? PERF_IOC_FLAG_GROUP : 0);
+		ioctl(h->fd, plain[random_below(3)], one_in(3) ? PERF_IOC_FLAG_GROUP : 0);
 		break;
 	case 3:
 		ioctl(h->fd, PERF_EVENT_IOC_PERIOD, &value);
 		break;
 	case 4:
-		ioctl(h->fd, PERF_EVENT_IOC_REFRESH, any(5));
+		ioctl(h->fd, PERF_EVENT_IOC_REFRESH, random_below(5));
 		break;
 	case 5:
-		ioctl(h->fd, PERF_EVENT_IOC_SET_OUTPUT, one_in(4) ? -1 : held[any(EVENTS)].fd);
+		ioctl(h->fd, PERF_EVENT_IOC_SET_OUTPUT,
+		      one_in(4) ? -1 : held[random_below(EVENTS)].fd);
 		break;
 	case 6:
-		ioctl(h->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, any(2));
+		ioctl(h->fd, PERF_EVENT_IOC_PAUSE_OUTPUT, random_below(2));
 		break;
 	case 7:
 		poll(&p, 1, 0);
-		consume(h);
+		drop_records(h);
 		break;
 	case 8:
 		ioctl(h->fd, PERF_EVENT_IOC_ID, &value);
@@ -381,42 +396,43 @@ static void use_one(struct held *h)
 	}
 }
 
-/* A worker's second thread: it maps, redirects and reads what the first one has open, in its own time. */
-static void *meddle(void *arg)
+/* The second thread of a worker: maps, redirects and reads what the first one has open. */
+static void *meddle_thread(void *arg)
 {
 	rng = *(uint64_t *)arg ^ 0x5555;
-	while (now_ns() < told->until) {
-		size_t size = (1 + (1ul << any(5))) * sysconf(_SC_PAGESIZE);
-		int fd = held[any(EVENTS)].fd;
+	while (monotonic_ns() < told->until) {
+		size_t size = (1 + (1ul << random_below(5))) * sysconf(_SC_PAGESIZE);
+		int fd = held[random_below(EVENTS)].fd;
 		void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		uint64_t room[200];
 
 		if (one_in(2))
-			ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, one_in(4) ? -1 : held[any(EVENTS)].fd);
+			ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT,
+			      one_in(4) ? -1 : held[random_below(EVENTS)].fd);
 		if (one_in(2))
 			read(fd, room, sizeof(room));
 		if (map != MAP_FAILED) {
-			count(&told->mapped);
+			count_up(&told->mapped);
 			munmap(map, size);
 		}
-		usleep(any(1000));
+		usleep(random_below(1000));
 	}
 	return NULL;
 }
 
 static void work_a_little(void)
 {
-	for (unsigned int i = any(200); i; i--) {
+	for (unsigned int i = random_below(200); i; i--) {
 		watched++;
 		if (one_in(20))
 			getppid();
 	}
-	run_loop(1 + any(20000));
+	run_loop(1 + random_below(20000));
 	if (one_in(20))
-		usleep(any(500));
+		usleep(random_below(500));
 }
 
-static void breed(void)
+static void fork_children(void)
 {
 	pid_t pid = fork();
 
@@ -432,10 +448,10 @@ static void breed(void)
 		if (one_in(3))
 			execl("/bin/true", "true", NULL);
 		for (int i = 0; i < EVENTS && one_in(2); i++)
-			close(held[any(EVENTS)].fd);
+			close(held[random_below(EVENTS)].fd);
 		_exit(0);
 	}
-	count(&told->forked);
+	count_up(&told->forked);
 	if (one_in(8))
 		kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -446,7 +462,9 @@ static void ignore_signal(int nr)
 	(void)nr;
 }
 
-/* Until the time is over; a worker that an event's signal ends is begun anew by its parent. */
+/*
+ * Works until the time is over; the parent starts a worker again if a signal of an event ends it.
+ */
 static void storm_worker(uint64_t seed)
 {
 	pthread_t thread;
@@ -456,33 +474,33 @@ static void storm_worker(uint64_t seed)
 	signal(SIGIO, ignore_signal);
 	for (int i = 0; i < EVENTS; i++)
 		held[i] = (struct held){ .fd = -1 };
-	if (pthread_create(&thread, NULL, meddle, &rng))
+	if (pthread_create(&thread, NULL, meddle_thread, &rng))
 		fail_case("pthread_create");
-	while (now_ns() < told->until) {
-		struct held *h = &held[any(EVENTS)];
+	while (monotonic_ns() < told->until) {
+		struct held *h = &held[random_below(EVENTS)];
 
-		switch (any(13)) {
+		switch (random_below(13)) {
 		case 0:
 		case 1:
 		case 2:
 			if (one_in(2))
-				unmap(h);
+				unmap_event(h);
 			close(h->fd);	/* the mapping may outlive it */
-			unmap(h);
+			unmap_event(h);
 			open_one(h);
 			break;
 		case 3:
 			map_one(h);
 			break;
 		case 4:
-			unmap(h);
+			unmap_event(h);
 			break;
 		case 5:
 			if (one_in(4))
-				breed();
+				fork_children();
 			break;
 		case 6:
-			pin_to_cpu(any(nr_cpus));
+			pin_to_cpu(random_below(nr_cpus));
 			break;
 		case 7:
 			work_a_little();
@@ -508,14 +526,14 @@ static void set_cpu(unsigned int cpu, bool on)
 static void toggle_cpus(uint64_t seed)
 {
 	rng = seed + 1;
-	while (now_ns() < told->until && nr_cpus > 1) {
-		unsigned int cpu = 1 + any(nr_cpus - 1);
+	while (monotonic_ns() < told->until && nr_cpus > 1) {
+		unsigned int cpu = 1 + random_below(nr_cpus - 1);
 
 		set_cpu(cpu, false);
-		usleep(any(30000));
+		usleep(random_below(30000));
 		set_cpu(cpu, true);
-		usleep(any(200000));
-		count(&told->toggled);
+		usleep(random_below(200000));
+		count_up(&told->toggled);
 	}
 	_exit(0);
 }
@@ -525,7 +543,7 @@ static void run_storm(uint64_t seed)
 	pid_t pid[WORKERS + 1];
 	int running = 0;
 
-	signal(SIGTRAP, ignore_signal);		/* workers watch their parent, too */
+	signal(SIGTRAP, ignore_signal);		/* workers also have events on their parent */
 	for (uint64_t i = 0; i <= WORKERS; i++) {
 		pid[i] = fork_child();
 		if (!pid[i])
@@ -536,7 +554,7 @@ static void run_storm(uint64_t seed)
 		pid_t ended = wait(NULL);
 
 		running--;
-		for (uint64_t i = 0; i < WORKERS && now_ns() < told->until; i++) {
+		for (uint64_t i = 0; i < WORKERS && monotonic_ns() < told->until; i++) {
 			if (pid[i] != ended)
 				continue;
 			pid[i] = fork_child();
@@ -551,7 +569,8 @@ static void run_storm(uint64_t seed)
 
 static bool lives_through_it(void)
 {
-	uint64_t seconds = setting("STORM_SECONDS", 10), seed = setting("STORM_SEED", now_ns());
+	uint64_t seconds = env_number("STORM_SECONDS", 10),
+		 seed = env_number("STORM_SEED", monotonic_ns());
 	bool good = true;
 
 	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -561,22 +580,24 @@ static bool lives_through_it(void)
 	look_around();
 	ktap_note("STORM_SEED=%llu", (unsigned long long)seed);
 	fflush(stdout);
-	told->until = now_ns() + seconds * 1000000000ull;
+	told->until = monotonic_ns() + seconds * 1000000000ull;
 	run_storm(seed);
-	ktap_note("%llu events opened, %llu refused, %llu mappings, %llu of AUX, %llu forks, %llu times a CPU went",
+	ktap_note("%llu events opened, %llu refused, %llu mappings, %llu of AUX",
 		  (unsigned long long)told->opened, (unsigned long long)told->refused,
-		  (unsigned long long)told->mapped, (unsigned long long)told->aux,
-		  (unsigned long long)told->forked, (unsigned long long)told->toggled);
-	good &= between("opened", told->opened, 2 * seconds, UINT64_MAX);
-	good &= between("mapped", told->mapped, 1, UINT64_MAX);
-	good &= between("forked", told->forked, 1, UINT64_MAX);
-	good &= between("other cgroup", told->moved, 1, UINT64_MAX);
-	good &= aux_type < 0 || seconds < 60 || between("AUX areas", told->aux, 1, UINT64_MAX);
-	good &= nr_cpus == 1 || between("CPUs taken away", told->toggled, 1, UINT64_MAX);
+		  (unsigned long long)told->mapped, (unsigned long long)told->aux);
+	ktap_note("%llu forks, %llu times a CPU offline", (unsigned long long)told->forked,
+		  (unsigned long long)told->toggled);
+	good &= expect_between("opened", told->opened, 2 * seconds, UINT64_MAX);
+	good &= expect_between("mapped", told->mapped, 1, UINT64_MAX);
+	good &= expect_between("forked", told->forked, 1, UINT64_MAX);
+	good &= expect_between("other cgroup", told->moved, 1, UINT64_MAX);
+	good &= aux_type < 0 || seconds < 60 ||
+		expect_between("AUX areas", told->aux, 1, UINT64_MAX);
+	good &= nr_cpus == 1 || expect_between("CPUs taken away", told->toggled, 1, UINT64_MAX);
 	return good;
 }
 
-/* Each CPU's page faults are counted as one does them. */
+/* Each CPU counts its page faults. */
 static bool every_cpu_counts(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
@@ -584,24 +605,25 @@ static bool every_cpu_counts(void)
 
 	for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++) {
 		size_t size = 64 * sysconf(_SC_PAGESIZE);
-		char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
 		int fd;
 
 		pin_to_cpu(cpu);
 		madvise(p, size, MADV_NOHUGEPAGE);
 		fd = open_self(&attr, -1);
-		enable(fd);
+		event_enable(fd);
 		for (size_t i = 0; i < size; i += sysconf(_SC_PAGESIZE))
 			p[i] = 1;
-		disable(fd);
-		good &= between("faults", perf_count(fd), 64, 72);
+		event_disable(fd);
+		good &= expect_between("faults", perf_count(fd), 64, 72);
 		close(fd);
 		munmap(p, size);
 	}
 	return good;
 }
 
-/* Who died last may not be gone yet. */
+/* The last process may not be freed yet. */
 static bool locked_memory_is_free(void)
 {
 	MUST(sysctl_set("perf_event_paranoid", 2));
@@ -614,7 +636,7 @@ static bool locked_memory_is_free(void)
 }
 
 static const struct test tests[] = {
-	{ "a storm of everything", lives_through_it },
+	{ "all operations at random", lives_through_it },
 	{ "every CPU counts afterwards", every_cpu_counts },
 	{ "locked memory is free again", locked_memory_is_free },
 };

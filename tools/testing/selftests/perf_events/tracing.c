@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tracepoints, kprobes and uprobes as counters: one count for each hit, of those one asked for.
+ * Tracepoints, kprobes and uprobes as counters: one count for each hit of the task or CPU of the
+ * event.
  */
-#include "record.h"
-#include "workload.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "readings.h"
+#include "records.h"
+#include "require.h"
+#include "workloads.h"
 
 #include <poll.h>
 #include <sys/syscall.h>
@@ -12,7 +20,7 @@
 #define CALLS	1000
 #define TRACING	"/sys/kernel/tracing"
 
-static long tracepoint(const char *name)
+static long require_tracepoint(const char *name)
 {
 	char path[160], line[32];
 
@@ -24,7 +32,7 @@ static long tracepoint(const char *name)
 
 static int open_tracepoint(const char *name, pid_t pid, int cpu)
 {
-	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, tracepoint(name));
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, require_tracepoint(name));
 
 	return MUST(perf_open(&attr, pid, cpu, -1, 0));
 }
@@ -43,17 +51,18 @@ static bool syscall_tracepoint(void)
 	uint64_t before = perf_count(other);
 
 	make_calls(CALLS);
-	return same("entries", perf_count(in), CALLS) & same("exits", perf_count(out), CALLS) &
-	       same("of another call", perf_count(other) - before, 0);
+	return expect_eq("entries", perf_count(in), CALLS) &
+	       expect_eq("exits", perf_count(out), CALLS) &
+	       expect_eq("of another call", perf_count(other) - before, 0);
 }
 
-/* A task's: not what others do. A CPU's: whoever does it there. */
+/* An event of a task counts its own hits only; one of a CPU those of all tasks there. */
 static bool of_task_and_cpu(void)
 {
 	int task, cpu, other;
 	pid_t pid;
 
-	need_cpus(2);
+	require_cpus(2);
 	pin_to_cpu(0);
 	task = open_tracepoint("syscalls/sys_enter_getppid", 0, -1);
 	cpu = open_tracepoint("syscalls/sys_enter_getppid", -1, 0);
@@ -66,9 +75,9 @@ static bool of_task_and_cpu(void)
 		make_calls(10 * CALLS);
 		_exit(0);
 	}
-	return child_was_good(pid) & same("the task's", perf_count(task), CALLS) &
-	       same("its CPU's", perf_count(cpu), 2 * CALLS) &
-	       same("the other CPU's", perf_count(other), 10 * CALLS);
+	return child_succeeded(pid) & expect_eq("the task's", perf_count(task), CALLS) &
+	       expect_eq("its CPU's", perf_count(cpu), 2 * CALLS) &
+	       expect_eq("the other CPU's", perf_count(other), 10 * CALLS);
 }
 
 static bool only_while_enabled(void)
@@ -76,15 +85,15 @@ static bool only_while_enabled(void)
 	int fd = open_tracepoint("syscalls/sys_enter_getppid", 0, -1);
 
 	make_calls(CALLS);
-	disable(fd);
+	event_disable(fd);
 	make_calls(CALLS);
-	enable(fd);
+	event_enable(fd);
 	make_calls(1);
-	return same("while enabled", perf_count(fd), CALLS + 1);
+	return expect_eq("while enabled", perf_count(fd), CALLS + 1);
 }
 
-/* sched_switch counts in the task that goes: as many as its context switches. */
-static bool sched_switch(void)
+/* sched_switch counts for the task that is switched out: as often as its context switches. */
+static bool switches_of_task(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_CONTEXT_SWITCHES);
 	int fd = open_tracepoint("sched/sched_switch", 0, -1);
@@ -95,12 +104,12 @@ static bool sched_switch(void)
 	for (int i = 0; i < 200; i++)
 		usleep(500);
 	switches = thread_switches() - switches;
-	return near("switches", perf_count(fd) - before, switches, 2) &
-	       near("software event", perf_count(software) - soft, switches, 2) &
-	       between("enough of them", switches, 100, 1000);
+	return expect_near("switches", perf_count(fd) - before, switches, 2) &
+	       expect_near("software event", perf_count(software) - soft, switches, 2) &
+	       expect_between("enough of them", switches, 100, 1000);
 }
 
-static void wake(struct gate *gate, pid_t sleeper, unsigned int nr)
+static void wake_repeatedly(struct gate *gate, pid_t sleeper, unsigned int nr)
 {
 	while (nr--) {
 		gate_open(gate);
@@ -108,7 +117,7 @@ static void wake(struct gate *gate, pid_t sleeper, unsigned int nr)
 	}
 }
 
-/* Not of others, whom an interrupt wakes while the task runs. */
+/* Wake-ups of other tasks, by interrupts in this task, do not count. */
 static void told_of_itself(int fd, pid_t pid)
 {
 	char filter[32];
@@ -117,8 +126,8 @@ static void told_of_itself(int fd, pid_t pid)
 	MUST(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter));
 }
 
-/* Who is woken is told, by who wakes it; not while its group is off. */
-static bool woken(void)
+/* The tracepoint counts for the task that is woken, in the waker; not while its group is off. */
+static bool woken_task(void)
 {
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
 	uint64_t off;
@@ -133,24 +142,24 @@ static bool woken(void)
 			gate_wait(&gate);
 	attr.disabled = 1;
 	leader = MUST(perf_open(&attr, child, 0, -1, 0));
-	attr = perf_attr(PERF_TYPE_TRACEPOINT, tracepoint("sched/sched_waking"));
+	attr = perf_attr(PERF_TYPE_TRACEPOINT, require_tracepoint("sched/sched_waking"));
 	fd = MUST(perf_open(&attr, child, 0, leader, 0));
 	told_of_itself(fd, child);
 	wait_until_asleep(child);
-	wake(&gate, child, 10);
+	wake_repeatedly(&gate, child, 10);
 	off = perf_count(fd);
-	enable(leader);
-	wake(&gate, child, 10);
-	disable(leader);
-	wake(&gate, child, 10);
-	end_child(child);
-	return same("while the leader is disabled", off, 0) &
-	       same("while it is enabled", perf_count(fd), 10);
+	event_enable(leader);
+	wake_repeatedly(&gate, child, 10);
+	event_disable(leader);
+	wake_repeatedly(&gate, child, 10);
+	kill_child(child);
+	return expect_eq("while the leader is disabled", off, 0) &
+	       expect_eq("while it is enabled", perf_count(fd), 10);
 }
 
 #define BURN_NS	2000000
 
-/* That much time on a CPU. */
+/* Uses @ns of CPU time. */
 static void burn_ns(uint64_t ns)
 {
 	struct timespec begin, now;
@@ -158,13 +167,15 @@ static void burn_ns(uint64_t ns)
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
 	do
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	while ((now.tv_sec - begin.tv_sec) * 1000000000LL + now.tv_nsec - begin.tv_nsec < (int64_t)ns);
+	while ((now.tv_sec - begin.tv_sec) * 1000000000LL + now.tv_nsec - begin.tv_nsec <
+	       (int64_t)ns);
 }
 
-/* What it says of the clock in its group is up to date, though the task is not on the CPU. */
+/* The clock in the group is up to date in the sample, though the task is not on the CPU. */
 static bool woken_by_the_clock(void)
 {
-	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, tracepoint("sched/sched_waking"));
+	struct perf_event_attr attr =
+		perf_attr(PERF_TYPE_TRACEPOINT, require_tracepoint("sched/sched_waking"));
 	struct gate gate = gate_new();
 	struct perf_event_header *h;
 	static struct ring ring;
@@ -191,24 +202,24 @@ static bool woken_by_the_clock(void)
 	if (!ring_map(&ring, fd, 1))
 		fail_case("mmap");
 	wait_until_asleep(child);
-	wake(&gate, child, 10);
-	disable(fd);
-	end_child(child);
+	wake_repeatedly(&gate, child, 10);
+	event_disable(fd);
+	kill_child(child);
 	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
 		read = (uint64_t *)(h + 1);
-		good &= same("members", read[0], 2);
-		good &= !nr++ || between("clock", read[2], last + 1, UINT64_MAX / 2);
+		good &= expect_eq("members", read[0], 2);
+		good &= !nr++ || expect_between("clock", read[2], last + 1, UINT64_MAX / 2);
 		last = read[2];
 	}
 	ring_unmap(&ring);
-	return good & same("samples", nr, 10);
+	return good & expect_eq("samples", nr, 10);
 }
 
 /* sched_process_fork and _exec, of a whole process tree. */
 static bool inherited_tracepoint(void)
 {
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT,
-						tracepoint("sched/sched_process_fork"));
+						require_tracepoint("sched/sched_process_fork"));
 	int fd;
 
 	attr.inherit = 1;
@@ -225,11 +236,11 @@ static bool inherited_tracepoint(void)
 		}
 		waitpid(pid, NULL, 0);
 	}
-	return same("forks", perf_count(fd), 20);
+	return expect_eq("forks", perf_count(fd), 20);
 }
 
-/* An ftrace filter decides what is counted. */
-static bool filtered(void)
+/* An ftrace filter decides which hits count. */
+static bool filtered_hits(void)
 {
 	int fd = open_tracepoint("syscalls/sys_enter_close", 0, -1);
 	int second = open_tracepoint("syscalls/sys_enter_close", 0, -1);
@@ -242,20 +253,21 @@ static bool filtered(void)
 		raw_syscall(__NR_close, 12345, 0, 0);
 		raw_syscall(__NR_close, 12346, 0, 0);
 	}
-	good &= same("that pass", perf_count(fd) - before, CALLS);
-	good &= refused("nonsense", ioctl(second, PERF_EVENT_IOC_SET_FILTER, "no_such_field == 1"),
-			EINVAL, NULL);
+	good &= expect_eq("that pass", perf_count(fd) - before, CALLS);
+	good &= expect_refused("nonsense",
+			       ioctl(second, PERF_EVENT_IOC_SET_FILTER, "no_such_field == 1"),
+			       EINVAL, NULL);
 	return good;
 }
 
-/* A filter goes with its event, of another CPU, where a hit is just being matched. */
+/* An event is closed with its filter while another CPU matches a hit against it. */
 static bool closed_while_matched(void)
 {
 	char filter[512] = "fd == 12300";
 	uint64_t end;
 	pid_t pid;
 
-	need_cpus(2);
+	require_cpus(2);
 	for (int i = 1; i < 20; i++)
 		sprintf(filter + strlen(filter), " || fd == %d", 12300 + i);
 	pid = fork_child();
@@ -265,26 +277,26 @@ static bool closed_while_matched(void)
 			raw_syscall(__NR_close, 12345, 0, 0);
 	}
 	pin_to_cpu(0);
-	end = now_ns() + 2000000000;
-	while (now_ns() < end) {
-		struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT,
-							tracepoint("syscalls/sys_enter_close"));
+	end = monotonic_ns() + 2000000000;
+	while (monotonic_ns() < end) {
+		uint64_t id = require_tracepoint("syscalls/sys_enter_close");
+		struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, id);
 		int fd;
 
 		attr.disabled = 1;
 		fd = MUST(perf_open(&attr, pid, -1, -1, 0));
 		MUST(ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter));
-		enable(fd);
+		event_enable(fd);
 		usleep(100);
-		if (!same("that pass", perf_count(fd), 0))
+		if (!expect_eq("that pass", perf_count(fd), 0))
 			return false;
 		close(fd);
 	}
-	end_child(pid);
+	kill_child(pid);
 	return true;
 }
 
-/* Opened and closed over and over: the hooks come and go with the last. */
+/* Events are opened and closed repeatedly: the hooks are removed with the last. */
 static bool opened_and_closed(void)
 {
 	bool good = true;
@@ -296,7 +308,7 @@ static bool opened_and_closed(void)
 		make_calls(10);
 		close(fd);
 		make_calls(10);
-		good &= same("the second", perf_count(second), 20);
+		good &= expect_eq("the second", perf_count(second), 20);
 		close(second);
 	}
 	return good;
@@ -333,13 +345,9 @@ static bool syscalls_out_of_range(void)
 		raw_syscall(nr, 0, 0, 0);
 	raw_syscall(0x7fffffff, 0, 0, 0);
 	raw_syscall(-2, 0, 0, 0);
-	return same("known", perf_count(one), 0) &
-	       between("all", perf_count(fd) - before, 100, 106);
+	return expect_eq("known", perf_count(one), 0) &
+	       expect_between("all", perf_count(fd) - before, 100, 106);
 }
-
-/*
- * Probes without tracefs: the kprobe and uprobe PMUs
- */
 
 static int probe_attr(const char *pmu, struct perf_event_attr *attr, const char *path,
 		      uint64_t offset, bool at_return)
@@ -369,7 +377,7 @@ static int open_probe(const char *pmu, const char *path, uint64_t offset, bool a
 	return perf_open(&attr, pid, cpu, -1, 0);
 }
 
-/* Names that the system call's function goes by. */
+/* Names of the function of the system call. */
 #if defined(__x86_64__)
 #define SYS_PREFIX	"__x64_sys_"
 #else
@@ -378,13 +386,14 @@ static int open_probe(const char *pmu, const char *path, uint64_t offset, bool a
 #define GETPPID		SYS_PREFIX "getppid"
 #define NANOSLEEP	SYS_PREFIX "nanosleep"
 
-static bool kprobe(void)
+static bool kprobe_counts(void)
 {
 	int in = MUST(open_probe("kprobe", GETPPID, 0, false, 0, -1));
 	int out = MUST(open_probe("kprobe", GETPPID, 0, true, 0, -1));
 
 	make_calls(CALLS);
-	return same("entries", perf_count(in), CALLS) & same("returns", perf_count(out), CALLS);
+	return expect_eq("entries", perf_count(in), CALLS) &
+	       expect_eq("returns", perf_count(out), CALLS);
 }
 
 static bool kprobe_of_cpu(void)
@@ -400,7 +409,7 @@ static bool kprobe_of_cpu(void)
 		make_calls(CALLS);
 		_exit(0);
 	}
-	return child_was_good(pid) & same("the CPU's", perf_count(fd), 2 * CALLS);
+	return child_succeeded(pid) & expect_eq("the CPU's", perf_count(fd), 2 * CALLS);
 }
 
 static bool kprobe_refused(void)
@@ -413,7 +422,7 @@ static bool kprobe_refused(void)
 	if (!good)
 		ktap_note("a probe at a function that is not there");
 	fd = open_probe("kprobe", (char *)8, 0, false, 0, -1);
-	good &= refused("a bad address", fd, EFAULT, NULL);
+	good &= expect_refused("a bad address", fd, EFAULT, NULL);
 	return good;
 }
 
@@ -429,7 +438,7 @@ static int open_inherited_kprobe(const char *function, bool trap)
 	return MUST(perf_open(&attr, 0, -1, -1, 0));
 }
 
-/* The probe goes with its file; a child's event goes at the end of the child. */
+/* The probe is removed with its file; the event of a child at the exit of the child. */
 static bool kprobe_closed_while_children_exit(void)
 {
 	for (int i = 0; i < 100; i++) {
@@ -437,19 +446,19 @@ static bool kprobe_closed_while_children_exit(void)
 		pid_t pid = fork_child();
 
 		if (!pid) {
-			close(fd);	/* the last is to be ours */
+			close(fd);	/* the file of this task is the last */
 			make_calls(10);
 			_exit(0);
 		}
 		run_loop(1 + i * 2000);
 		close(fd);
-		if (!child_was_good(pid))
+		if (!child_succeeded(pid))
 			return false;
 	}
 	return true;
 }
 
-/* A signal is due to a child, which is asleep in the kernel, when the probe is closed. */
+/* A child that sleeps in the kernel has a signal pending when the probe is closed. */
 static bool kprobe_closed_with_signal_due(void)
 {
 	struct timespec nap = { .tv_nsec = 200000000 };
@@ -457,19 +466,18 @@ static bool kprobe_closed_with_signal_due(void)
 	pid_t pid = fork_child();
 
 	if (!pid) {
-		close(fd);		/* the last is to be ours */
+		close(fd);		/* the file of this task is the last */
 		raw_syscall(__NR_nanosleep, (long)&nap, 0, 0);
 		_exit(0);
 	}
-	/* The event is ours, too: no nanosleep here. */
+	/* The event counts in this task as well: no nanosleep() here. */
 	poll(NULL, 0, 100);
 	close(fd);
-	return child_was_good(pid);
+	return child_succeeded(pid);
 }
 
-/* Where this program's function is in its file. */
-__attribute__((noinline, noclone))
-static void probed(void)
+/* The offset of this function in its file is probed. */
+static noinline __noclone void probed_function(void)
 {
 	asm volatile("");
 }
@@ -504,25 +512,26 @@ static const char *own_path(void)
 static void call_probed(unsigned int nr)
 {
 	while (nr--)
-		probed();
+		probed_function();
 }
 
-static bool uprobe(void)
+static bool uprobe_counts(void)
 {
-	uint64_t offset = file_offset(probed);
+	uint64_t offset = file_offset(probed_function);
 	int in = open_probe("uprobe", own_path(), offset, false, 0, -1);
 	int out = open_probe("uprobe", own_path(), offset, true, 0, -1);
 
-	/* The root file system may be one that cannot be probed. */
+	/* The root file system may not support probes. */
 	if (in < 0 || out < 0)
 		fail_case("uprobe");
 	call_probed(CALLS);
-	return same("entries", perf_count(in), CALLS) & same("returns", perf_count(out), CALLS);
+	return expect_eq("entries", perf_count(in), CALLS) &
+	       expect_eq("returns", perf_count(out), CALLS);
 }
 
 static bool uprobe_of_others(void)
 {
-	uint64_t offset = file_offset(probed);
+	uint64_t offset = file_offset(probed_function);
 	int mine = open_probe("uprobe", own_path(), offset, false, 0, -1), its, cpu;
 	struct gate go = gate_new(), done = gate_new();
 	bool good = true;
@@ -542,18 +551,18 @@ static bool uprobe_of_others(void)
 		fail_case("uprobe");
 	gate_open(&go);
 	gate_wait(&done);
-	good &= same("mine", perf_count(mine), 0);
-	good &= same("the child's", perf_count(its), CALLS);
-	good &= same("the CPU's", perf_count(cpu), CALLS);
+	good &= expect_eq("mine", perf_count(mine), 0);
+	good &= expect_eq("the child's", perf_count(its), CALLS);
+	good &= expect_eq("the CPU's", perf_count(cpu), CALLS);
 	call_probed(10);
-	good &= same("mine", perf_count(mine), 10);
-	good &= same("the child's", perf_count(its), CALLS);
-	good &= same("the CPU's", perf_count(cpu), CALLS + 10);
+	good &= expect_eq("mine", perf_count(mine), 10);
+	good &= expect_eq("the child's", perf_count(its), CALLS);
+	good &= expect_eq("the CPU's", perf_count(cpu), CALLS + 10);
 	close(its);
 	close(mine);
 	call_probed(10);
-	good &= same("the CPU's", perf_count(cpu), CALLS + 20);
-	end_child(pid);
+	good &= expect_eq("the CPU's", perf_count(cpu), CALLS + 20);
+	kill_child(pid);
 	return good;
 }
 
@@ -563,7 +572,7 @@ static bool uprobe_is_inherited(void)
 	pid_t pid;
 	int fd;
 
-	probe_attr("uprobe", &attr, own_path(), file_offset(probed), false);
+	probe_attr("uprobe", &attr, own_path(), file_offset(probed_function), false);
 	attr.inherit = 1;
 	fd = MUST(perf_open(&attr, 0, -1, -1, 0));
 	for (int i = 0; i < 5; i++) {
@@ -572,13 +581,13 @@ static bool uprobe_is_inherited(void)
 			call_probed(CALLS);
 			_exit(0);
 		}
-		if (!child_was_good(pid))
+		if (!child_succeeded(pid))
 			return false;
 	}
-	return same("five children", perf_count(fd), 5 * CALLS);
+	return expect_eq("five children", perf_count(fd), 5 * CALLS);
 }
 
-/* A probe that was made in tracefs counts by its number. */
+/* A probe that was created in tracefs counts by its id. */
 static bool probe_event(void)
 {
 	int fd;
@@ -587,20 +596,22 @@ static bool probe_event(void)
 		skip_case("no kprobe_events");
 	fd = open_tracepoint("perf_test/getppid", 0, -1);
 	make_calls(CALLS);
-	if (!same("entries", perf_count(fd), CALLS))
+	if (!expect_eq("entries", perf_count(fd), CALLS))
 		return false;
-	if (!refused("removed while in use",
-		     write_line(TRACING "/kprobe_events", "-:perf_test/getppid\n"), EBUSY, NULL))
+	if (!expect_refused("removed while in use",
+			    write_line(TRACING "/kprobe_events", "-:perf_test/getppid\n"), EBUSY,
+			    NULL))
 		return false;
 	close(fd);
-	return same("removed", write_line(TRACING "/kprobe_events", "-:perf_test/getppid\n"), 0);
+	return expect_eq("removed", write_line(TRACING "/kprobe_events", "-:perf_test/getppid\n"),
+			 0);
 }
 
 /* Tracepoints in a group with other software events, read as one. */
 static bool in_a_group(void)
 {
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT,
-						tracepoint("syscalls/sys_enter_getppid"));
+						require_tracepoint("syscalls/sys_enter_getppid"));
 	struct perf_event_attr clock = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
 	struct reading r;
 	int leader;
@@ -610,35 +621,35 @@ static bool in_a_group(void)
 	leader = open_self(&attr, -1);
 	open_self(&clock, leader);
 	make_calls(CALLS);
-	enable(leader);
+	event_enable(leader);
 	make_calls(CALLS);
-	disable(leader);
+	event_disable(leader);
 	make_calls(CALLS);
-	return read_format(leader, attr.read_format, &r) && same("members", r.nr, 2) &&
-	       same("calls", r.member[0].value, CALLS) &&
-	       between("clock", r.member[1].value, 1, r.running + 1000000);
+	return read_in_format(leader, attr.read_format, &r) && expect_eq("members", r.nr, 2) &&
+	       expect_eq("calls", r.member[0].value, CALLS) &&
+	       expect_between("clock", r.member[1].value, 1, r.running + 1000000);
 }
 
 static const struct test tests[] = {
 	{ "syscall tracepoints", syscall_tracepoint },
-	{ "a task's and a CPU's", of_task_and_cpu },
-	{ "only while enabled", only_while_enabled },
-	{ "sched_switch", sched_switch },
-	{ "of a task that is woken", woken },
-	{ "of a task that is woken, with a clock", woken_by_the_clock },
-	{ "inherited", inherited_tracepoint },
-	{ "an ftrace filter", filtered },
-	{ "closed while its filter is matched", closed_while_matched },
-	{ "opened and closed over and over", opened_and_closed },
-	{ "numbers out of range", out_of_range },
-	{ "system calls out of range", syscalls_out_of_range },
-	{ "in a group", in_a_group },
-	{ "kprobe, kretprobe", kprobe },
+	{ "tracepoint events of a task and of a CPU", of_task_and_cpu },
+	{ "tracepoints count only while enabled", only_while_enabled },
+	{ "sched_switch counts the switches of a task", switches_of_task },
+	{ "sched_wakeup counts for the task that is woken", woken_task },
+	{ "sched_wakeup in a group with a clock", woken_by_the_clock },
+	{ "inherited tracepoint events", inherited_tracepoint },
+	{ "an ftrace filter", filtered_hits },
+	{ "a tracepoint event is closed while its filter is matched", closed_while_matched },
+	{ "tracepoint events are opened and closed repeatedly", opened_and_closed },
+	{ "tracepoint ids out of range are refused", out_of_range },
+	{ "system call numbers out of range", syscalls_out_of_range },
+	{ "tracepoints in a group", in_a_group },
+	{ "kprobe and kretprobe", kprobe_counts },
 	{ "kprobe on a CPU", kprobe_of_cpu },
-	{ "kprobes that cannot be", kprobe_refused },
+	{ "kprobes that are refused", kprobe_refused },
 	{ "kprobe, inherited, closed while children exit", kprobe_closed_while_children_exit },
 	{ "kprobe, inherited, closed while a signal is due", kprobe_closed_with_signal_due },
-	{ "uprobe, uretprobe", uprobe },
+	{ "uprobe and uretprobe", uprobe_counts },
 	{ "uprobe of a child and of a CPU", uprobe_of_others },
 	{ "uprobe, inherited", uprobe_is_inherited },
 	{ "a probe made in tracefs", probe_event },

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters that overflow on x86: an event of a fixed period gives as many samples as its count holds
- * periods, whoever comes in between; and a million interrupts on four CPUs leave none lost and none
- * unknown (the log tells of those).
+ * Counters that overflow on x86: an event with a fixed period takes as many samples as its count
+ * contains periods, whatever runs in between; and a million interrupts on four CPUs are neither
+ * lost nor unknown (the log would show those).
  *
- * Where instructions are the machine's clock, interrupts come at the very instruction.
+ * Where instructions are the clock of the machine, interrupts arrive exactly at their instruction.
  */
-#include "workload.h"
-#include "record.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "records.h"
+#include "require.h"
+#include "workloads.h"
 
 #ifdef __x86_64__
 #include <pthread.h>
@@ -15,24 +21,23 @@
 #define PAGES	16
 #define MOST	24
 
-/* A sampling event, and what came of it so far. */
+/* A sampling event, and its totals so far. */
 struct source {
 	struct ring	ring;
 	uint64_t	period, samples, lost, other, outside;
 };
 
-/* The loop's code: where all user instructions but a few are. */
+/* The code of the loop, which has all user instructions but a few. */
 extern const char loop_start[], loop_end[];
 
-__attribute__((noinline))
-static void sampled_loop(unsigned long n)
+static noinline void sampled_loop(unsigned long n)
 {
 	asm volatile(".globl loop_start, loop_end\n"
 		     "loop_start: dec %0; jnz loop_start\n"
 		     "loop_end:" : "+r" (n) : : "cc");
 }
 
-/* As many samples as there are periods: the kernel is not to slow down. */
+/* As many samples as there are periods: no throttling. */
 static void allow_many_samples(void)
 {
 	MUST(sysctl_set("perf_cpu_time_max_percent", 25));
@@ -41,19 +46,19 @@ static void allow_many_samples(void)
 }
 
 /*
- * How often as slow as it might be the kernel is: by a short call, of which 250 instructions are its.
- * A period of what the kernel does has to be longer than what its interrupt handler does.
+ * Returns how many times slower than usual the kernel is, by a short system call of some 250
+ * instructions. A period of kernel events has to be longer than the interrupt handler.
  */
-static unsigned long slowness(void)
+static unsigned long kernel_slowness(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "k");
 	int fd = open_self(&attr, -1);
 	uint64_t count;
 
-	enable(fd);
+	event_enable(fd);
 	for (int i = 0; i < 100; i++)
 		short_syscall();
-	disable(fd);
+	event_disable(fd);
 	count = perf_count(fd) / 100;
 	close(fd);
 	return count > 1000 ? count / 250 : 1;
@@ -99,14 +104,14 @@ static void source_drain(struct source *s)
 	}
 }
 
-/* A period may be open at the end, and one may have ended while the event was being stopped. */
+/* A period may be incomplete at the end, and one may have ended while the event was stopped. */
 static bool source_adds_up(struct source *s, const char *what)
 {
 	uint64_t count;
 
 	source_drain(s);
 	count = perf_count(s->ring.fd);
-	if (near(what, s->samples, count / s->period, 1) && same("lost", s->lost, 0))
+	if (expect_near(what, s->samples, count / s->period, 1) && expect_eq("lost", s->lost, 0))
 		return true;
 	ktap_note("period %llu, count %llu, %llu samples, %llu other records",
 		  (unsigned long long)s->period, (unsigned long long)count,
@@ -131,7 +136,7 @@ static bool periods_give_their_samples(void)
 	static const uint64_t periods[] = { 499, 1009, 10007, 100003, 1000003 };
 	bool good = true;
 
-	need_instructions();
+	require_exact_instructions();
 	allow_many_samples();
 	for (unsigned int i = 0; i < ARRAY_SIZE(periods); i++) {
 		struct source *s = &source[0];
@@ -142,17 +147,18 @@ static bool periods_give_their_samples(void)
 		sampled_loop(rounds);
 		raw_syscall(__NR_ioctl, s->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
 		good &= source_adds_up(s, "samples");
-		good &= near("samples of the loop", s->samples, LOOP_INSNS(rounds) / periods[i], 1);
-		good &= near("its count", perf_count(s->ring.fd), LOOP_INSNS(rounds), 50);
-		good &= between("samples outside of the loop", s->outside, 0, 1);
+		good &= expect_near("samples of the loop", s->samples,
+				    LOOP_INSNS(rounds) / periods[i], 1);
+		good &= expect_near("its count", perf_count(s->ring.fd), LOOP_INSNS(rounds), 50);
+		good &= expect_between("samples outside of the loop", s->outside, 0, 1);
 		ring_unmap(&s->ring);
 		close(s->ring.fd);
 	}
 	return good;
 }
 
-/* Works in bursts until the sources are done; each is read before its buffer is full. */
-static void work(unsigned int nr, unsigned int bursts)
+/* Works in bursts until the sources are done; each buffer is read before it is full. */
+static void work_in_bursts(unsigned int nr, unsigned int bursts)
 {
 	for (unsigned int b = 0; b < bursts; b++) {
 		sampled_loop(100000);
@@ -169,7 +175,7 @@ static bool all_add_up(unsigned int nr)
 
 	for (unsigned int i = 0; i < nr; i++) {
 		good &= source_adds_up(&source[i], "one of several");
-		good &= between("samples", source[i].samples, 5, UINT64_MAX / 2);
+		good &= expect_between("samples", source[i].samples, 5, UINT64_MAX / 2);
 	}
 	return good;
 }
@@ -180,14 +186,14 @@ static bool events_sample_beside_each_other(void)
 	static const char *const levels[] = { "u", "u", "uk", "k" };
 	unsigned long slow;
 
-	need_instructions();
+	require_exact_instructions();
 	allow_many_samples();
-	slow = slowness();
+	slow = kernel_slowness();
 	for (unsigned int i = 0; i < ARRAY_SIZE(periods); i++)
 		source_open(&source[i], hw_attr(PERF_COUNT_HW_INSTRUCTIONS, levels[i]),
 			    periods[i] * (strchr(levels[i], 'k') ? slow : 1), -1);
 	enable_all();
-	work(ARRAY_SIZE(periods), 50);
+	work_in_bursts(ARRAY_SIZE(periods), 50);
 	disable_all();
 	return all_add_up(ARRAY_SIZE(periods));
 }
@@ -196,51 +202,52 @@ static bool members_of_a_group_sample(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 
-	need_instructions();
-	need_capacity(3);
+	require_exact_instructions();
+	require_instruction_counters(3);
 	allow_many_samples();
 	source_open(&source[0], attr, 10007, -1);
 	attr.disabled = 0;
 	source_open(&source[1], attr, 3001, source[0].ring.fd);
 	source_open(&source[2], attr, 3001, source[0].ring.fd);
-	enable(source[0].ring.fd);
-	work(3, 50);
-	disable(source[0].ring.fd);
+	event_enable(source[0].ring.fd);
+	work_in_bursts(3, 50);
+	event_disable(source[0].ring.fd);
 	return all_add_up(3);
 }
 
-/* A period that ends just while the kernel brings the count up to date is not forgotten. */
+/* A period that ends while the kernel updates the count is not lost. */
 static bool reads_keep_periods(void)
 {
 	struct source *s = &source[0];
 	unsigned long slow;
 
-	need_instructions();
+	require_exact_instructions();
 	allow_many_samples();
-	slow = slowness();
+	slow = kernel_slowness();
 	source_open(s, hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "k"), 2003 * slow, -1);
-	enable(s->ring.fd);
+	event_enable(s->ring.fd);
 	for (int i = 0; i < (slow > 1 ? 300 : 3000); i++) {
 		perf_count(s->ring.fd);
 		for (int j = 0; j < 100; j++)
 			short_syscall();
 		source_drain(s);
 	}
-	disable(s->ring.fd);
+	event_disable(s->ring.fd);
 	return source_adds_up(s, "samples");
 }
 
-/* More than there are counters: a period goes on where the turn before left it. */
+/* More events than counters: a period continues where the event stopped. */
 static bool turns_keep_periods(void)
 {
 	unsigned int nr = MOST;
 
-	need_instructions();
+	require_exact_instructions();
 	allow_many_samples();
 	for (unsigned int i = 0; i < nr; i++)
-		source_open(&source[i], hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u"), 20011 + 1000 * i, -1);
+		source_open(&source[i], hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u"), 20011 + 1000 * i,
+			    -1);
 	enable_all();
-	work(nr, 2000);
+	work_in_bursts(nr, 2000);
 	disable_all();
 	return all_add_up(nr);
 }
@@ -251,13 +258,14 @@ static bool switches_keep_periods(void)
 	bool good;
 	pid_t pid;
 
-	need_instructions();
+	require_exact_instructions();
 	allow_many_samples();
-	slow = slowness();
+	slow = kernel_slowness();
 	pin_to_cpu(0);
 	pid = fork_child();
 	for (unsigned int i = 0; i < 3; i++)
-		source_open(&source[i], hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "uk"), (5003 + i) * slow, -1);
+		source_open(&source[i], hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "uk"),
+			    (5003 + i) * slow, -1);
 	enable_all();
 	for (int i = 0; i < 500; i++) {
 		sampled_loop(5000);
@@ -269,12 +277,12 @@ static bool switches_keep_periods(void)
 	good = all_add_up(3);
 	if (!pid)
 		_exit(!good);
-	return child_was_good(pid) & good;
+	return child_succeeded(pid) & good;
 }
 
 #define TURNS		500
 #define TURN_LOOPS	20000
-/* Instructions around a turn's loop. */
+/* Instructions around the loop of a slice. */
 #define TURN_SLACK	300
 
 static pid_t turn_taker(struct gate *mine, struct gate *others)
@@ -292,8 +300,9 @@ static pid_t turn_taker(struct gate *mine, struct gate *others)
 }
 
 /*
- * One task is sampled, the other's events of the same kind are counted, with the same counter; neither
- * has the other's. They map nothing themselves: what is left in counters is wiped for those that do.
+ * One task samples, another counts the same kind of event on the same counter; neither gets the
+ * other's counts. They map nothing themselves: for tasks that do, old values of counters are
+ * cleared.
  */
 static bool counting_leaves_sampling_alone(void)
 {
@@ -305,7 +314,7 @@ static bool counting_leaves_sampling_alone(void)
 	bool good;
 	int fd;
 
-	need_instructions();
+	require_exact_instructions();
 	allow_many_samples();
 	pin_to_cpu(0);
 	pid[0] = turn_taker(&sampled, &counted);
@@ -314,38 +323,38 @@ static bool counting_leaves_sampling_alone(void)
 	source_open_of(s, pid[0], attr, 1000003, -1);
 	fd = MUST(perf_open(&attr, pid[1], -1, -1, PERF_FLAG_FD_CLOEXEC));
 	gate_open(&sampled);
-	good = child_was_good(pid[0]) & child_was_good(pid[1]);
+	good = child_succeeded(pid[0]) & child_succeeded(pid[1]);
 	good &= source_adds_up(s, "samples");
-	good &= near("the sampled task", perf_count(s->ring.fd), all, TURNS * TURN_SLACK);
-	good &= near("the counted task", perf_count(fd), all, TURNS * TURN_SLACK);
+	good &= expect_near("the sampled task", perf_count(s->ring.fd), all, TURNS * TURN_SLACK);
+	good &= expect_near("the counted task", perf_count(fd), all, TURNS * TURN_SLACK);
 	return good;
 }
 
 static bool moves_keep_periods(void)
 {
-	need_instructions();
-	need_cpus(2);
+	require_exact_instructions();
+	require_cpus(2);
 	allow_many_samples();
 	for (unsigned int i = 0; i < 3; i++)
 		source_open(&source[i], hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u"), 100003 + i, -1);
 	enable_all();
 	for (int i = 0; i < 100; i++) {
 		pin_to_cpu(i & 1);
-		work(3, 1);
+		work_in_bursts(3, 1);
 	}
 	disable_all();
 	return all_add_up(3);
 }
 
-/* A sample of these has its period and the count. */
+/* A sample with period and count. */
 struct period_sample {
 	struct perf_event_header	header;
 	uint64_t			period, count;
 };
 
 /*
- * The kernel looks for the period, so it changes from sample to sample: each has that which has just
- * ended. A beginning with periods too short for the handler does not matter, nor a new start or two.
+ * The kernel adapts the period: each sample shows the period that ended with it. Periods shorter
+ * than the handler at the beginning do not matter, nor a restart or two.
  */
 static bool samples_tell_their_period(void)
 {
@@ -355,14 +364,14 @@ static bool samples_tell_their_period(void)
 	struct perf_event_header *h;
 	static struct ring ring;
 
-	need_instructions();
+	require_exact_instructions();
 	allow_many_samples();
 	attr.freq = 1;
 	attr.sample_freq = 2000;
 	attr.sample_type = PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ;
 	if (!ring_map(&ring, open_self(&attr, -1), PAGES))
 		fail_case("mapping a buffer");
-	enable(ring.fd);
+	event_enable(ring.fd);
 	while (n < 200) {
 		sampled_loop(100000);
 		while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
@@ -379,39 +388,38 @@ static bool samples_tell_their_period(void)
 				wrong++;
 		}
 	}
-	disable(ring.fd);
+	event_disable(ring.fd);
 	ktap_note("%u samples, %u periods, %u wrong", n, changes, wrong);
-	return between("other periods", changes, 20, UINT64_MAX / 2) &
-	       between("samples with another period", wrong, 0, 3);
+	return expect_between("other periods", changes, 20, UINT64_MAX / 2) &
+	       expect_between("samples with another period", wrong, 0, 3);
 }
 
 /*
- * A period that is over before the overflow handler is: the counter has overflowed once more when the
- * event is throttled, and nobody interrupts for that. Each tick lets it go on nevertheless.
+ * A period that ends before the overflow handler does: the counter has overflowed again when the
+ * event is throttled, and raises no interrupt for it. The event continues at each tick
+ * nevertheless.
  */
 static bool throttled_events_go_on(void)
 {
 	struct source *s = &source[0];
 	uint64_t end;
 
-	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS))
+	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS))
 		skip_case("no instruction counter");
 	MUST(sysctl_set("perf_cpu_time_max_percent", 25));
 	MUST(sysctl_set("perf_event_max_sample_rate", 1000));
 	MUST(sysctl_set("perf_cpu_time_max_percent", 0));
 	source_open(s, hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "uk"), 300, -1);
 	enable_all();
-	for (end = now_ns() + 400000000; now_ns() < end; )
+	for (end = monotonic_ns() + 400000000; monotonic_ns() < end; )
 		sampled_loop(100000);
 	disable_all();
 	source_drain(s);
 	allow_many_samples();
-	/* A hundred ticks, each with the end of one rest and the beginning of another. */
-	return between("THROTTLE and UNTHROTTLE", s->other, 50, 300) &
-	       between("samples", s->samples, 50, UINT64_MAX / 2);
+	/* A hundred ticks, each of which may end one throttling and begin another. */
+	return expect_between("THROTTLE and UNTHROTTLE", s->other, 50, 300) &
+	       expect_between("samples", s->samples, 50, UINT64_MAX / 2);
 }
-
-/* ------------------------------------------------------------------ many interrupts */
 
 #define STORM_CPUS	4
 #define STORM_EVENTS	3
@@ -442,7 +450,7 @@ static void storm_burst(struct stormer *me, unsigned int n)
 	struct source *last = &me->source[STORM_EVENTS - 1];
 
 	sampled_loop(20000);
-	/* Whatever is on its way when the counter stops must find somebody. */
+	/* An overflow that is pending when the counter stops must be handled. */
 	ioctl(last->ring.fd, n & 1 ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
 	sampled_loop(500);
 	sched_yield();
@@ -451,17 +459,18 @@ static void storm_burst(struct stormer *me, unsigned int n)
 }
 
 /*
- * Without an instruction clock the emulator's interrupts come late, by periods: there the counters
- * must only go on.
+ * Without an instruction clock the interrupts of the emulator are late by periods: there the
+ * counters only have to continue.
  */
-static void *storm(void *arg)
+static void *interrupt_storm(void *arg)
 {
 	static const uint64_t exact[] = { 499, 997, 1499 }, rough[] = { 199999, 399989, 500009 };
 	struct stormer *me = arg;
 
 	pin_to_cpu(me->cpu);
 	for (unsigned int i = 0; i < STORM_EVENTS; i++) {
-		source_open(&me->source[i], hw_attr(PERF_COUNT_HW_INSTRUCTIONS, i || !me->exact ? "u" : "uk"),
+		source_open(&me->source[i],
+			    hw_attr(PERF_COUNT_HW_INSTRUCTIONS, i || !me->exact ? "u" : "uk"),
 			    me->exact ? exact[i] * (i ? 1 : 5 * me->slow) : rough[i], -1);
 		ioctl(me->source[i].ring.fd, PERF_EVENT_IOC_ENABLE, 0);
 	}
@@ -472,7 +481,8 @@ static void *storm(void *arg)
 		struct source *s = &me->source[i];
 
 		ioctl(s->ring.fd, PERF_EVENT_IOC_DISABLE, 0);
-		me->good &= me->exact ? source_adds_up(s, "in the storm") : (source_drain(s), s->samples > 100);
+		me->good &= me->exact ? source_adds_up(s, "in the storm") :
+					(source_drain(s), s->samples > 100);
 		me->samples += s->samples;
 	}
 	return NULL;
@@ -486,32 +496,35 @@ static bool storm_loses_nothing(void)
 	unsigned long slow = 1;
 	bool good = true;
 
-	need_cpus(STORM_CPUS);
-	if (!have_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS))
+	require_cpus(STORM_CPUS);
+	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS))
 		skip_case("no instruction counter");
 	alarm(0);
 	allow_many_samples();
-	if (!counts_are_rough())
-		slow = slowness();
-	/* They take the host's time where that is the clock, and with a slow kernel too much of it. */
-	if (counts_are_rough() || slow > 1)
+	if (!counts_are_inexact())
+		slow = kernel_slowness();
+	/*
+	 * They use the time of the host where that is the clock, and too much of it on a slow
+	 * kernel.
+	 */
+	if (counts_are_inexact() || slow > 1)
 		pmis /= 10;
 	storm_end = before + pmis;
 	for (unsigned int i = 0; i < ARRAY_SIZE(stormer); i++) {
 		stormer[i].cpu = i % STORM_CPUS;
-		stormer[i].exact = !counts_are_rough();
+		stormer[i].exact = !counts_are_inexact();
 		stormer[i].slow = slow;
-		if (pthread_create(&stormer[i].thread, NULL, storm, &stormer[i]))
+		if (pthread_create(&stormer[i].thread, NULL, interrupt_storm, &stormer[i]))
 			fail_case("pthread_create");
 	}
 	for (unsigned int i = 0; i < ARRAY_SIZE(stormer); i++) {
 		pthread_join(stormer[i].thread, NULL);
-		good &= same("what a thread found", stormer[i].good, true);
+		good &= expect_eq("what a thread found", stormer[i].good, true);
 		samples += stormer[i].samples;
 	}
 	ktap_note("%llu interrupts, %llu samples", (unsigned long long)(pmis_so_far() - before),
 		  (unsigned long long)samples);
-	return good & between("interrupts", pmis_so_far() - before, pmis, UINT64_MAX / 2);
+	return good & expect_between("interrupts", pmis_so_far() - before, pmis, UINT64_MAX / 2);
 }
 
 static const struct test tests[] = {
@@ -519,21 +532,16 @@ static const struct test tests[] = {
 	{ "events beside each other", events_sample_beside_each_other },
 	{ "members of a group", members_of_a_group_sample },
 	{ "reads keep periods", reads_keep_periods },
-	{ "turns on too few counters keep periods", turns_keep_periods },
+	{ "multiplexing keeps periods", turns_keep_periods },
 	{ "switches between tasks keep periods", switches_keep_periods },
-	{ "counting in turns with sampling", counting_leaves_sampling_alone },
+	{ "one task samples, another counts on the same counter", counting_leaves_sampling_alone },
 	{ "moves between CPUs keep periods", moves_keep_periods },
-	{ "samples tell their period", samples_tell_their_period },
-	{ "a short period, throttled, goes on with each tick", throttled_events_go_on },
+	{ "samples show their period", samples_tell_their_period },
+	{ "a throttled short period goes on at each tick", throttled_events_go_on },
 	{ "a million interrupts on four CPUs: none lost", storm_loses_nothing },
 };
 
 TESTS_MAIN(tests)
 #else
-int main(void)
-{
-	ktap_start(1);
-	ktap_skip("x86_overflow", "not an x86");
-	return ktap_finish();
-}
+TESTS_MAIN_SKIPPED("x86_overflow", "not an x86")
 #endif

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The x86 CPU PMU: what it says in sysfs, what it refuses, counters that user space reads itself and
- * those it must not see, and how many register writes a context switch costs.
- *
- * With instructions as the machine's clock. The number of register accesses comes from QEMU's PMU
- * model, which answers CPUID leaf 0x4f504d55 when it was told to count them (x-pmu-stats=on).
+ * The x86 CPU PMU: its files in sysfs, what it refuses, counters that user space reads itself and
+ * those it must not see. Instructions are the clock of the machine.
  */
-#include "workload.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "require.h"
+#include "workloads.h"
 
 #ifdef __x86_64__
+#include "x86_rdpmc.h"
 #include <dirent.h>
 #include <setjmp.h>
 
@@ -22,14 +26,12 @@ static void need_pmu(void)
 		skip_case("no CPU PMU");
 }
 
-/* -------------------------------------------------------------------- sysfs */
-
 struct field {
 	const char	*name;
 	unsigned int	shift;
 };
 
-/* Where a term of an event's description goes; the codes of 12 bits are split. */
+/* Where a term of an event's description belongs; codes of 12 bits are split. */
 static bool add_term(const char *term, uint64_t *config)
 {
 	static const struct field fields[] = {
@@ -79,7 +81,7 @@ static bool event_opens(const char *name)
 
 	if (!parse_event(name, &config))
 		return false;
-	attr = perf_attr_at(PERF_TYPE_RAW, config, "u");
+	attr = perf_attr_modes(PERF_TYPE_RAW, config, "u");
 	fd = perf_open(&attr, 0, -1, -1, 0);
 	if (fd < 0) {
 		ktap_note("%s (%#llx): %s", name, (long long)config, strerror(errno));
@@ -100,7 +102,7 @@ static bool events_open(void)
 	if (!dir)
 		fail_case("events directory");
 	while ((e = readdir(dir))) {
-		/* Not an event: what its count is multiplied by. */
+		/* Not an event: a factor for its count. */
 		if (*e->d_name == '.' || strstr(e->d_name, ".scale"))
 			continue;
 		n++;
@@ -110,7 +112,7 @@ static bool events_open(void)
 	return n >= 6 && good == n;
 }
 
-static bool says(const char *file, const char *want)
+static bool file_says(const char *file, const char *want)
 {
 	char path[200], line[200];
 
@@ -134,30 +136,47 @@ static bool is_intel(void)
 	return found;
 }
 
+/* The version of Intel's architectural PMU; 0: another PMU. */
+static unsigned int intel_version(void)
+{
+	unsigned int a, b, c, d;
+
+	return is_intel() && __get_cpuid_count(0xa, 0, &a, &b, &c, &d) ? a & 0xff : 0;
+}
+
+/* Firmware that runs at CPL 3 would be counted as user mode. */
+static bool firmware_is_not_counted(void)
+{
+	need_pmu();
+	if (intel_version() < 2)
+		return expect_eq("freeze_on_smi is absent",
+				 access(PMU_DIR "/freeze_on_smi", F_OK), -1);
+	return file_says("freeze_on_smi", "1");
+}
+
 static bool format_is_what_tools_parse(void)
 {
 	char line[64];
 
 	need_pmu();
 	if (!access(PMU_DIR "/format/cccr", F_OK))
-		return says("type", "4") && says("format/cccr", "config:0-31") &&
-		       says("format/escr", "config:32-62") && says("format/ht", "config:63") &&
-		       access(PMU_DIR "/format/event", F_OK) && says("rdpmc", "1");
+		return file_says("type", "4") && file_says("format/cccr", "config:0-31") &&
+		       file_says("format/escr", "config:32-62") &&
+		       file_says("format/ht", "config:63") &&
+		       access(PMU_DIR "/format/event", F_OK) && file_says("rdpmc", "1");
 	if (read_line(PMU_DIR "/format/event", line, sizeof(line)) < 0)
 		return false;
 	if (strcmp(line, "config:0-7") && strcmp(line, "config:0-7,32-35"))
 		return false;
-	if (is_intel() && !says("format/pc", "config:19"))
+	if (is_intel() && !file_says("format/pc", "config:19"))
 		return false;
-	/* Without transactions, as the emulator is. */
+	/* Without transactions, as in the emulator. */
 	if (!access(PMU_DIR "/format/in_tx", F_OK))
 		return false;
-	return says("type", "4") && says("format/umask", "config:8-15") &&
-	       says("format/edge", "config:18") && says("format/inv", "config:23") &&
-	       says("format/cmask", "config:24-31") && says("rdpmc", "1");
+	return file_says("type", "4") && file_says("format/umask", "config:8-15") &&
+	       file_says("format/edge", "config:18") && file_says("format/inv", "config:23") &&
+	       file_says("format/cmask", "config:24-31") && file_says("rdpmc", "1");
 }
-
-/* ------------------------------------------------------------------ refusals */
 
 static bool precise_and_branches_are_refused(void)
 {
@@ -171,12 +190,20 @@ static bool precise_and_branches_are_refused(void)
 	attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
 	attr.precise_ip = 1;
 	attr.sample_period = 100000;
-	if (!refused("precise_ip", perf_open(&attr, 0, -1, -1, 0), EOPNOTSUPP, "precise_ip"))
+	if (!expect_refused("precise_ip", perf_open(&attr, 0, -1, -1, 0), EOPNOTSUPP, "precise_ip"))
 		return false;
 	attr.precise_ip = 0;
+	attr.sample_type = PERF_SAMPLE_REGS_INTR;
+	attr.sample_regs_intr = 1ull << 32;
+	if (!expect_refused("XMM0", perf_open(&attr, 0, -1, -1, 0), EINVAL, "sample_regs"))
+		return false;
+	attr.sample_regs_intr = 0;
 	attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
-	return refused("branches", perf_open(&attr, 0, -1, -1, 0), EOPNOTSUPP, "branch");
+	/* x86_branch.c has what is refused then. */
+	if (!access(PMU_DIR "/caps/branches", F_OK))
+		return true;
+	return expect_refused("branches", perf_open(&attr, 0, -1, -1, 0), EOPNOTSUPP, "branch");
 }
 
 static bool unknown_events_are_refused(void)
@@ -184,16 +211,24 @@ static bool unknown_events_are_refused(void)
 	struct perf_event_attr attr = hw_attr(99, "u");
 
 	need_pmu();
-	if (!refused("hardware event 99", perf_open(&attr, 0, -1, -1, 0), EINVAL, NULL))
+	if (!expect_refused("hardware event 99", perf_open(&attr, 0, -1, -1, 0), EINVAL, NULL))
 		return false;
-	/* The branch unit is not written to; a part without any cache events says that. */
-	attr = perf_attr_at(PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_BPU |
-			    PERF_COUNT_HW_CACHE_OP_WRITE << 8, "u");
-	if (!refused("writes to the branch unit", perf_open(&attr, 0, -1, -1, 0),
-		     have_event(PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_BPU) ? EINVAL : ENOENT, NULL))
+	/* The branch unit has no writes; on CPUs without cache events the reason differs. */
+	attr = perf_attr_modes(PERF_TYPE_HW_CACHE,
+			       PERF_COUNT_HW_CACHE_BPU | PERF_COUNT_HW_CACHE_OP_WRITE << 8, "u");
+	if (!expect_refused("writes to the branch unit", perf_open(&attr, 0, -1, -1, 0),
+			    event_available(PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_BPU) ? EINVAL :
+											   ENOENT,
+			    NULL))
 		return false;
 	attr.config = PERF_COUNT_HW_CACHE_MAX;
-	return refused("cache out of range", perf_open(&attr, 0, -1, -1, 0), EINVAL, NULL);
+	if (intel_version() == 1 || intel_version() == 2) {
+		struct perf_event_attr any = perf_attr_modes(PERF_TYPE_RAW, 1 << 21 | 0x3c, "u");
+
+		if (!expect_refused("any", perf_open(&any, 0, -1, -1, 0), EINVAL, "config"))
+			return false;
+	}
+	return expect_refused("cache out of range", perf_open(&attr, 0, -1, -1, 0), EINVAL, NULL);
 }
 
 static bool groups_that_cannot_fit_are_refused(void)
@@ -209,13 +244,12 @@ static bool groups_that_cannot_fit_are_refused(void)
 		if (fd < 0)
 			break;
 	}
-	/* No part has fewer than two general counters, nor the model more than eight. */
-	return refused("one more", fd, EINVAL, "group") && between("members", n, 2, 8);
+	/* Every CPU has at least two general counters, and the model at most eight. */
+	return expect_refused("one more", fd, EINVAL, "group") &&
+	       expect_between("members", n, 2, 8);
 }
 
-/* ----------------------------------------------------------------- Pentium 4 */
-
-/* An event class, its mask, and what replays are counted, if it is the class of those. */
+/* An event class, its mask, and which replays are counted, if it is that class. */
 #define P4(class, mask, metric)	((uint64_t)(class) << 57 | (uint64_t)(mask) << 41 | (metric))
 #define P4_INSTRUCTIONS		P4(38, 0x5, 0)
 #define P4_UOPS			P4(39, 0x1, 0)
@@ -231,7 +265,7 @@ static void need_p4(void)
 
 static int open_raw(uint64_t config, int leader)
 {
-	struct perf_event_attr attr = perf_attr_at(PERF_TYPE_RAW, config, "u");
+	struct perf_event_attr attr = perf_attr_modes(PERF_TYPE_RAW, config, "u");
 
 	attr.disabled = leader < 0;
 	return perf_open(&attr, 0, -1, leader, 0);
@@ -240,14 +274,15 @@ static int open_raw(uint64_t config, int leader)
 static bool p4_configs_are_checked(void)
 {
 	need_p4();
-	return refused("class 46", open_raw(P4(46, 0, 0), -1), EINVAL, "class") &
-	       refused("mask bit 4", open_raw(P4(38, 0x10, 0), -1), EINVAL, "mask") &
-	       refused("metric 10", open_raw(P4_REPLAYS(10), -1), EINVAL, "metric") &
-	       refused("a metric without replays", open_raw(P4_UOPS | 1, -1), EINVAL, "replay") &
-	       refused("precise", open_raw(P4_REPLAYS(1) | 1 << 7, -1), EINVAL, "precise");
+	return expect_refused("class 46", open_raw(P4(46, 0, 0), -1), EINVAL, "class") &
+	       expect_refused("mask bit 4", open_raw(P4(38, 0x10, 0), -1), EINVAL, "mask") &
+	       expect_refused("metric 10", open_raw(P4_REPLAYS(10), -1), EINVAL, "metric") &
+	       expect_refused("a metric without replays", open_raw(P4_UOPS | 1, -1), EINVAL,
+			      "replay") &
+	       expect_refused("precise", open_raw(P4_REPLAYS(1) | 1 << 7, -1), EINVAL, "precise");
 }
 
-/* Each pair of ESCRs holds two events, and the core counts replays of one kind at a time. */
+/* Each pair of ESCRs holds two events, and a core counts replays of one kind at a time. */
 static bool p4_groups_fit_the_registers(void)
 {
 	int fd, leader;
@@ -255,13 +290,13 @@ static bool p4_groups_fit_the_registers(void)
 	need_p4();
 	leader = MUST(open_raw(P4_INSTRUCTIONS, -1));
 	MUST(open_raw(P4_MISSES, leader));
-	if (!refused("a third", open_raw(P4_UOPS, leader), EINVAL, "group"))
+	if (!expect_refused("a third", open_raw(P4_UOPS, leader), EINVAL, "group"))
 		return false;
 	fd = MUST(open_raw(P4_REPLAYS(1), leader));
-	if (!refused("other replays", open_raw(P4_REPLAYS(2), leader), EINVAL, "group"))
+	if (!expect_refused("other replays", open_raw(P4_REPLAYS(2), leader), EINVAL, "group"))
 		return false;
 	MUST(open_raw(P4_REPLAYS(1), leader));
-	if (!refused("a third of these", open_raw(P4_BRANCHES, leader), EINVAL, "group"))
+	if (!expect_refused("a third of these", open_raw(P4_BRANCHES, leader), EINVAL, "group"))
 		return false;
 	close(fd);
 	return open_raw(P4_BRANCHES, leader) >= 0;
@@ -275,56 +310,15 @@ static bool p4_events_count_together(void)
 	bool good = true;
 
 	need_p4();
-	need_instructions();
+	require_exact_instructions();
 	for (unsigned int i = 0; i < ARRAY_SIZE(config); i++)
 		fd[i] = MUST(open_raw(config[i], i ? fd[0] : -1));
 	raw_syscall(__NR_ioctl, fd[0], PERF_EVENT_IOC_ENABLE, 0);
 	run_loop(LOOPS);
 	raw_syscall(__NR_ioctl, fd[0], PERF_EVENT_IOC_DISABLE, 0);
 	for (unsigned int i = 0; i < ARRAY_SIZE(config); i++)
-		good &= near("count", perf_count(fd[i]), LOOP_INSNS(LOOPS) / part[i], 60);
+		good &= expect_near("count", perf_count(fd[i]), LOOP_INSNS(LOOPS) / part[i], 60);
 	return good;
-}
-
-/* --------------------------------------------------------------------- RDPMC */
-
-static inline uint64_t rdpmc(uint32_t index)
-{
-	uint32_t low, high;
-
-	asm volatile("rdpmc" : "=a" (low), "=d" (high) : "c" (index));
-	return low | (uint64_t)high << 32;
-}
-
-static struct perf_event_mmap_page *map_event(int fd)
-{
-	void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-
-	if (page == MAP_FAILED)
-		fail_case("mmap of an event");
-	return page;
-}
-
-/* The manual page's way to read a counter; false if there is none to read. */
-static bool read_self(const volatile struct perf_event_mmap_page *page, uint64_t *count)
-{
-	uint32_t seq, index;
-	int64_t pmc = 0;
-
-	do {
-		seq = page->lock;
-		__sync_synchronize();
-		index = page->index;
-		*count = page->offset;
-		if (page->cap_user_rdpmc && index) {
-			pmc = rdpmc(index - 1);
-			pmc <<= 64 - page->pmc_width;
-			pmc >>= 64 - page->pmc_width;
-			*count += pmc;
-		}
-		__sync_synchronize();
-	} while (page->lock != seq);
-	return index;
 }
 
 static bool rdpmc_counts_exactly(void)
@@ -334,7 +328,7 @@ static bool rdpmc_counts_exactly(void)
 	struct perf_event_mmap_page *page;
 	int fd;
 
-	need_instructions();
+	require_exact_instructions();
 	attr.disabled = 0;
 	fd = open_self(&attr, -1);
 	page = map_event(fd);
@@ -343,26 +337,11 @@ static bool rdpmc_counts_exactly(void)
 	run_loop(LOOPS);
 	read_self(page, &after);
 	told = perf_count(fd);
-	return near("loop", after - before, LOOP_INSNS(LOOPS), 60) &&
-	       near("read()", told, after, 2000);
+	return expect_near("loop", after - before, LOOP_INSNS(LOOPS), 60) &&
+	       expect_near("read()", told, after, 2000);
 }
 
-/* Instructions between reading by oneself and the system call, or back. */
-#define READ_SLACK	150
-
-/* What the program reads by itself is what read() says, in whichever order. */
-static bool reads_agree(const volatile struct perf_event_mmap_page *page, int fd, const char *when)
-{
-	uint64_t before, told, after;
-
-	read_self(page, &before);
-	told = perf_count(fd);
-	read_self(page, &after);
-	return between(when, told - before, 0, READ_SLACK) &
-	       between(when, after - told, 0, READ_SLACK);
-}
-
-/* As many samples as there are periods: the kernel is not to slow down. */
+/* As many samples as there are periods: no throttling. */
 static void allow_many_samples(void)
 {
 	MUST(sysctl_set("perf_cpu_time_max_percent", 25));
@@ -370,7 +349,7 @@ static void allow_many_samples(void)
 	MUST(sysctl_set("perf_cpu_time_max_percent", 0));
 }
 
-/* Where the mapper runs, the counter of that number is not its event's. */
+/* On the CPU of the mapper the counter with that number is not that of the event. */
 static bool rdpmc_is_for_the_task(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
@@ -380,8 +359,8 @@ static bool rdpmc_is_for_the_task(void)
 	pid_t child;
 	int fd;
 
-	need_instructions();
-	need_cpus(2);
+	require_exact_instructions();
+	require_cpus(2);
 	pin_to_cpu(0);
 	child = fork_child();
 	if (!child) {
@@ -396,15 +375,15 @@ static bool rdpmc_is_for_the_task(void)
 		usleep(1000);
 		indices |= *(volatile uint32_t *)&page->index;
 	}
-	end_child(child);
+	kill_child(child);
 	told = perf_count(fd);
 	read_self(page, &count);
 	close(fd);
-	return same("index", indices, 0) & same("count of the page", count, told) &
-	       between("count", told, LOOPS, UINT64_MAX / 2);
+	return expect_eq("index", indices, 0) & expect_eq("count of the page", count, told) &
+	       expect_between("count", told, LOOPS, UINT64_MAX / 2);
 }
 
-/* A copy of the page that a child was made to inherit. */
+/* A copy of the page, which a child inherits. */
 static bool inherited_page_has_no_index(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
@@ -413,8 +392,8 @@ static bool inherited_page_has_no_index(void)
 	pid_t child;
 	int fd;
 
-	need_instructions();
-	need_cpus(2);
+	require_exact_instructions();
+	require_cpus(2);
 	pin_to_cpu(0);
 	attr.disabled = 0;
 	fd = open_self(&attr, -1);
@@ -430,14 +409,15 @@ static bool inherited_page_has_no_index(void)
 			usleep(1000);
 			indices |= *(volatile uint32_t *)&page->index;
 		}
-		_exit(!same("index", indices, 0));
+		_exit(!expect_eq("index", indices, 0));
 	}
 	for (int i = 0; i < 1000; i++)
 		run_loop(LOOPS / 100);
-	return between("its own index before that", own, 1, UINT32_MAX) & child_was_good(child);
+	return expect_between("its own index before that", own, 1, UINT32_MAX) &
+	       child_succeeded(child);
 }
 
-/* Each overflow starts the counter from another value; the program goes on as if there were none. */
+/* Each overflow restarts the counter from another value, which the program does not notice. */
 static bool rdpmc_follows_overflows(void)
 {
 	static const uint64_t periods[] = { 997, 2003, 10007, 1ull << 40 };
@@ -447,7 +427,7 @@ static bool rdpmc_follows_overflows(void)
 	bool good = true;
 	int fd;
 
-	need_instructions();
+	require_exact_instructions();
 	allow_many_samples();
 	attr.disabled = 0;
 	for (unsigned int p = 0; p < ARRAY_SIZE(periods); p++) {
@@ -460,7 +440,7 @@ static bool rdpmc_follows_overflows(void)
 			read_self(page, &before);
 			run_loop(rounds);
 			read_self(page, &after);
-			good &= near("loop", after - before, LOOP_INSNS(rounds), READ_SLACK);
+			good &= expect_near("loop", after - before, LOOP_INSNS(rounds), READ_SLACK);
 			good &= reads_agree(page, fd, "a sampling event");
 		}
 		munmap(page, 4096);
@@ -470,8 +450,9 @@ static bool rdpmc_follows_overflows(void)
 }
 
 /*
- * Where writes set fewer bits than a counter has, one that only counts overflows within seconds: a
- * CPU's, because a task's is wound back at each switch so that it does not tell of others.
+ * Where writes set fewer bits than a counter has, a counting event overflows within seconds: an
+ * event of a CPU, because that of a task is restarted at each switch, so that it shows nothing of
+ * other tasks.
  */
 static bool rdpmc_follows_a_wrap(void)
 {
@@ -484,29 +465,30 @@ static bool rdpmc_follows_a_wrap(void)
 	int64_t left;
 	int fd;
 
-	need_instructions();
+	require_exact_instructions();
 	MUST(pin_to_cpu(0));
 	attr.disabled = 0;
 	fd = MUST(perf_open(&attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC));
 	page = map_event(fd);
-	left = -(int64_t)(rdpmc(page->index - 1) << (64 - page->pmc_width)) >> (64 - page->pmc_width);
+	left = -(int64_t)(read_rdpmc(page->index - 1) << (64 - page->pmc_width)) >>
+	       (64 - page->pmc_width);
 	if (left > 1ll << 32)
 		skip_case("its counters overflow after days");
 	read_self(page, &before);
 	for (left += 4 * LOOP_INSNS(rounds); good && left > 0; left -= LOOP_INSNS(rounds)) {
 		run_loop(rounds);
 		read_self(page, &after);
-		/* Some other program may have had the CPU for a moment, and is counted, too. */
+		/* Another program may have run for a moment, and is counted as well. */
 		visits += after - before > LOOP_INSNS(rounds) + READ_SLACK;
-		good = between("loop", after - before, LOOP_INSNS(rounds) - READ_SLACK,
-			       LOOP_INSNS(rounds) + (visits < 5 ? 100000 : READ_SLACK));
+		good = expect_between("loop", after - before, LOOP_INSNS(rounds) - READ_SLACK,
+				      LOOP_INSNS(rounds) + (visits < 5 ? 100000 : READ_SLACK));
 		good &= reads_agree(page, fd, "a counting event");
 		read_self(page, &before);
 	}
 	return good;
 }
 
-/* The page says which counter, or that there is none, as soon as that changes. */
+/* The page shows the counter, or that there is none, as soon as that changes. */
 static bool rdpmc_follows_schedules(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
@@ -516,20 +498,20 @@ static bool rdpmc_follows_schedules(void)
 	bool good;
 	int fd;
 
-	need_instructions();
+	require_exact_instructions();
 	fd = open_self(&attr, -1);
 	page = map_event(fd);
-	good = same("index while it is off", page->index, 0);
-	enable(fd);
-	good &= same("index while it is on", !page->index, 0);
+	good = expect_eq("index while it is off", page->index, 0);
+	event_enable(fd);
+	good &= expect_eq("index while it is on", !page->index, 0);
 	run_loop(LOOPS);
 	good &= reads_agree(page, fd, "enabled");
-	disable(fd);
-	good &= same("index when it is off again", page->index, 0);
+	event_disable(fd);
+	good &= expect_eq("index when it is off again", page->index, 0);
 	read_self(page, &seen);
-	good &= same("disabled", seen, perf_count(fd));
-	enable(fd);
-	/* With these it takes turns, on one counter and another. */
+	good &= expect_eq("disabled", seen, perf_count(fd));
+	event_enable(fd);
+	/* With these events it is multiplexed, on changing counters. */
 	attr.disabled = 0;
 	for (unsigned int i = 0; i < 20; i++)
 		open_self(&attr, -1);
@@ -539,7 +521,8 @@ static bool rdpmc_follows_schedules(void)
 		turns += !!page->index;
 		good &= reads_agree(page, fd, "taking turns");
 	}
-	return good & between("turns", turns, 20, 400) & between("waits", waits, 20, 400);
+	return good & expect_between("turns", turns, 20, 400) &
+	       expect_between("waits", waits, 20, 400);
 }
 
 static sigjmp_buf at_fault;
@@ -557,7 +540,7 @@ static bool rdpmc_faults(void)
 	sigaction(SIGSEGV, &act, NULL);
 	faulted = sigsetjmp(at_fault, 1);
 	if (!faulted)
-		rdpmc(0);
+		read_rdpmc(0);
 	signal(SIGSEGV, SIG_DFL);
 	return faulted;
 }
@@ -577,27 +560,25 @@ static bool rdpmc_modes(void)
 	bool good;
 	int fd;
 
-	need_instructions();
+	require_exact_instructions();
 	fd = open_self(&attr, -1);
-	good = same("without a mapping", rdpmc_faults(), true);
+	good = expect_eq("without a mapping", rdpmc_faults(), true);
 	page = map_event(fd);
-	good &= same("with a mapping", rdpmc_faults(), false);
-	good &= set_mode("0") && same("mode 0", rdpmc_faults(), true);
-	good &= set_mode("1") && same("mode 1", rdpmc_faults(), false);
+	good &= expect_eq("with a mapping", rdpmc_faults(), false);
+	good &= set_mode("0") && expect_eq("mode 0", rdpmc_faults(), true);
+	good &= set_mode("1") && expect_eq("mode 1", rdpmc_faults(), false);
 	munmap(page, 4096);
-	good &= same("after the mapping", rdpmc_faults(), true);
-	good &= set_mode("2") && same("mode 2", rdpmc_faults(), false);
-	good &= set_mode("1") && same("back in mode 1", rdpmc_faults(), true);
-	good &= refused("mode 3", write_line(PMU_DIR "/rdpmc", "3"), EINVAL, NULL);
+	good &= expect_eq("after the mapping", rdpmc_faults(), true);
+	good &= set_mode("2") && expect_eq("mode 2", rdpmc_faults(), false);
+	good &= set_mode("1") && expect_eq("back in mode 1", rdpmc_faults(), true);
+	good &= expect_refused("mode 3", write_line(PMU_DIR "/rdpmc", "3"), EINVAL, NULL);
 	return good;
 }
-
-/* --------------------------------------------- what a program must not see */
 
 #define GENERAL		18
 #define ALL		(GENERAL + 3)
 
-/* A counter that is not there faults; it reads as 0. */
+/* Reads every counter; one that does not exist faults and reads as 0. */
 static void read_all(uint64_t *value)
 {
 	struct sigaction act = { .sa_handler = on_fault, .sa_flags = SA_NODEFER };
@@ -606,28 +587,12 @@ static void read_all(uint64_t *value)
 	for (volatile int i = 0; i < ALL; i++) {
 		value[i] = 0;
 		if (!sigsetjmp(at_fault, 1))
-			value[i] = rdpmc(i < GENERAL ? i : (1 << 30) + i - GENERAL);
+			value[i] = read_rdpmc(i < GENERAL ? i : (1 << 30) + i - GENERAL);
 	}
 	signal(SIGSEGV, SIG_DFL);
 }
 
-static struct {
-	int to_worker[2], to_spy[2];
-} turn;
-
-static void pass(int *pipe)
-{
-	MUST(write(pipe[1], "", 1));
-}
-
-static void await(int *pipe)
-{
-	char c;
-
-	MUST(read(pipe[0], &c, 1));
-}
-
-/* Counts itself, in every way, and works whenever it is its turn. */
+/* A task that counts itself in each way, and works while it runs. */
 static pid_t busy_worker(void)
 {
 	static const char *const levels[] = { "u", "k", "uk" };
@@ -642,13 +607,13 @@ static pid_t busy_worker(void)
 		open_self(&attr, -1);
 	}
 	for (;;) {
-		await(turn.to_worker);
+		await_turn(turn.to_worker);
 		run_loop(5 * LOOPS);
-		pass(turn.to_spy);
+		pass_turn(turn.to_spy);
 	}
 }
 
-/* May read counters, too, and is counted by what the first has left running. */
+/* A task that may read counters, and is counted by what the first one left running. */
 static pid_t busy_reader(struct gate *go, struct gate *done)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "u");
@@ -664,8 +629,9 @@ static pid_t busy_reader(struct gate *go, struct gate *done)
 	}
 }
 
-/* What each of them does in its turn is ten million. */
-static bool went_on_little(const char *who, const uint64_t *before, const uint64_t *after, int width)
+/* Each task executes ten million in its turn. */
+static bool went_on_little(const char *who, const uint64_t *before, const uint64_t *after,
+			   int width)
 {
 	bool good = true;
 
@@ -689,11 +655,11 @@ static bool others_counts_stay_hidden(void)
 	bool good = true;
 	pid_t worker, reader;
 
-	need_instructions();
+	require_exact_instructions();
 	MUST(pin_to_cpu(0));
 	MUST(pipe(turn.to_worker));
 	MUST(pipe(turn.to_spy));
-	/* A CPU's own events count everybody, and are there for everybody to read. */
+	/* Events of a CPU count all tasks, and all tasks may read them. */
 	sysctl_set("nmi_watchdog", 0);
 	worker = busy_worker();
 	reader = busy_reader(&go, &done);
@@ -702,8 +668,8 @@ static bool others_counts_stay_hidden(void)
 
 	for (int round = 0; round < 3; round++) {
 		read_all(before);
-		pass(turn.to_worker);
-		await(turn.to_spy);
+		pass_turn(turn.to_worker);
+		await_turn(turn.to_spy);
 		read_all(after);
 		good &= went_on_little("worker", before, after, page->pmc_width);
 		gate_open(&go);
@@ -711,12 +677,12 @@ static bool others_counts_stay_hidden(void)
 		read_all(before);
 		good &= went_on_little("reader", after, before, page->pmc_width);
 	}
-	end_child(worker);
-	end_child(reader);
+	kill_child(worker);
+	kill_child(reader);
 	return good;
 }
 
-/* What its counter has counted for others before it may read it, either. */
+/* Nor what its counter has counted for other tasks before it may read the counter. */
 static bool others_counts_stay_hidden_from_the_first_mapping_on(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "u");
@@ -725,193 +691,50 @@ static bool others_counts_stay_hidden_from_the_first_mapping_on(void)
 	pid_t worker;
 	int fd;
 
-	need_instructions();
+	require_exact_instructions();
 	MUST(pin_to_cpu(0));
 	MUST(pipe(turn.to_worker));
 	MUST(pipe(turn.to_spy));
 	worker = fork_child();
 	if (!worker) {
 		for (;;) {
-			await(turn.to_worker);
+			await_turn(turn.to_worker);
 			run_loop(5 * LOOPS);
-			pass(turn.to_spy);
+			pass_turn(turn.to_spy);
 		}
 	}
 	attr.disabled = 0;
 	fd = open_self(&attr, -1);
 	for (int i = 0; i < 2; i++) {
-		pass(turn.to_worker);
-		await(turn.to_spy);
+		pass_turn(turn.to_worker);
+		await_turn(turn.to_spy);
 		page = map_event(fd);
 		if (!page->index)
 			fail_case("no index");
-		seen[i] = rdpmc(page->index - 1) << (64 - page->pmc_width);
+		seen[i] = read_rdpmc(page->index - 1) << (64 - page->pmc_width);
 		seen[i] >>= 64 - page->pmc_width;
 		munmap(page, 4096);
 	}
-	end_child(worker);
-	return between("went on by", seen[1] > seen[0] ? seen[1] - seen[0] : 0, 0, LOOPS);
+	kill_child(worker);
+	return expect_between("went on by", seen[1] > seen[0] ? seen[1] - seen[0] : 0, 0, LOOPS);
 }
 
-/* ------------------------------------------------------------ register writes */
-
-#define SELECTS		0
-#define RDPMCS		8
-
-struct accesses {
-	uint64_t reads, writes;
-};
-
-static struct accesses stats_of(unsigned int kind)
-{
-	uint32_t a, b, c, d;
-
-	__cpuid_count(X86_MODEL_LEAF, kind, a, b, c, d);
-	return (struct accesses){ a | (uint64_t)b << 32, c | (uint64_t)d << 32 };
-}
-
-/* Writes of selects, counters, fixed counters, their control, and the global control. */
-static uint64_t writes_so_far(void)
-{
-	uint64_t n = 0;
-
-	for (unsigned int kind = SELECTS; kind <= 4; kind++)
-		n += stats_of(kind).writes;
-	return n;
-}
-
-static void need_stats(void)
-{
-	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
-	uint64_t before;
-	int fd;
-
-	need_instructions();
-	attr.disabled = 0;
-	fd = open_self(&attr, -1);
-	before = stats_of(RDPMCS).reads;
-	perf_count(fd);
-	if (stats_of(RDPMCS).reads - before > 100 || stats_of(RDPMCS).reads == before)
-		skip_case("the machine does not count register accesses (x-pmu-stats=on)");
-	close(fd);
-}
-
-/* To the emulator every fourth instruction is a branch: tools/testing/qemu/README.md. */
+/* In the emulator every fourth instruction is a branch: tools/testing/qemu/README.md. */
 static bool branches_of_a_loop(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "u");
 	int fd;
 
-	need_instructions();
+	require_exact_instructions();
 	fd = open_self(&attr, -1);
-	enable(fd);
+	event_enable(fd);
 	run_loop(1000000);
-	disable(fd);
-	return between("branches", perf_count(fd), LOOP_INSNS(1000000) / 4, LOOP_INSNS(1000000) / 4 + 100);
+	event_disable(fd);
+	return expect_between("branches", perf_count(fd), LOOP_INSNS(1000000) / 4,
+			      LOOP_INSNS(1000000) / 4 + 100);
 }
 
-#define COUNTED	4
-
-/* Four events of the calling task, in @fd if that is not NULL. */
-static void count_self(uint64_t period, int *fd)
-{
-	static const uint64_t events[COUNTED] = {
-		PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS,
-		PERF_COUNT_HW_BRANCH_INSTRUCTIONS, PERF_COUNT_HW_BRANCH_MISSES,
-	};
-
-	for (unsigned int i = 0; i < COUNTED; i++) {
-		struct perf_event_attr attr = hw_attr(events[i], "u");
-		int new;
-
-		attr.disabled = 0;
-		attr.sample_period = period;
-		new = open_self(&attr, -1);
-		if (fd)
-			fd[i] = new;
-	}
-}
-
-static pid_t echo(bool counted, uint64_t period)
-{
-	pid_t pid = fork_child();
-
-	if (pid)
-		return pid;
-	if (counted)
-		count_self(period, NULL);
-	for (;;) {
-		await(turn.to_worker);
-		pass(turn.to_spy);
-	}
-}
-
-/* Register writes of @n switches to a counted process and back. */
-static uint64_t writes_of_switches(unsigned int n, bool both, uint64_t period)
-{
-	uint64_t before;
-	int fd[COUNTED];
-	pid_t partner;
-
-	MUST(pin_to_cpu(0));
-	MUST(pipe(turn.to_worker));
-	MUST(pipe(turn.to_spy));
-	partner = echo(true, period);
-	if (both)
-		count_self(period, fd);
-	for (unsigned int i = 0; i < 10; i++) {
-		pass(turn.to_worker);
-		await(turn.to_spy);
-	}
-	before = writes_so_far();
-	for (unsigned int i = 0; i < n; i++) {
-		pass(turn.to_worker);
-		await(turn.to_spy);
-	}
-	before = writes_so_far() - before;
-	end_child(partner);
-	for (unsigned int i = 0; both && i < COUNTED; i++)
-		close(fd[i]);
-	return before;
-}
-
-#define SWITCHES 500
-
-/* Told from the other kernel by its sysctl, where there are sysctls. */
-static void need_lazy_writes(void)
-{
-	if (!says_why() && !access("/proc/sys", F_OK))
-		skip_case("this kernel writes at every switch");
-}
-
-static bool counting_costs_no_writes(void)
-{
-	bool good = true;
-
-	need_stats();
-	need_lazy_writes();
-	for (int both = 0; both <= 1; both++)
-		good &= same(both ? "writes of 500 switches there and back, both counted" :
-			     "writes of 500 switches there and back",
-			     writes_of_switches(SWITCHES, both, 0), 0);
-	return good;
-}
-
-/* Sampling counters stop and start again: one write each where one register stops them all. */
-static bool sampling_costs_few_writes(void)
-{
-	uint64_t n;
-
-	need_stats();
-	need_lazy_writes();
-	/* Shorter than every counter, so that none has to be wound back on the way. */
-	n = writes_of_switches(SWITCHES, false, 1ull << 30);
-	ktap_note("%.2f writes for a switch there and back with 4 sampling events",
-		  (double)n / SWITCHES);
-	return between("writes", n, 0, 8 * SWITCHES + SWITCHES / 10);
-}
-
-/* Cycles of both threads of a core, which takes rights that the children of whoever asked may not have. */
+/* Cycles of both threads of a core need rights that the opener's children may not have. */
 #define CYCLES_OF_ANY_THREAD	(0x3c | 1 << 21)
 
 static bool children_are_not_asked_again(void)
@@ -931,56 +754,52 @@ static bool children_are_not_asked_again(void)
 	if (!child) {
 		if (setgid(NOBODY_ID) || setuid(NOBODY_ID))
 			fail_case("setuid");
-		if (!refused("an event of its own", perf_open(&attr, 0, -1, -1, 0), EACCES, "config"))
+		if (!expect_refused("an event of its own", perf_open(&attr, 0, -1, -1, 0), EACCES,
+				    "config"))
 			_exit(1);
 		grandchild = fork();
 		if (!grandchild)
 			_exit(0);
 		if (grandchild < 0)
 			fail_case("fork");
-		_exit(!child_was_good(grandchild));
+		_exit(!child_succeeded(grandchild));
 	}
-	good = child_was_good(child);
+	good = child_succeeded(child);
 	close(fd);
 	return good;
 }
 
 static const struct test tests[] = {
-	{ "the format is what tools parse", format_is_what_tools_parse },
+	{ "the format in sysfs is what tools parse", format_is_what_tools_parse },
+	{ "firmware is not counted by default", firmware_is_not_counted },
 	{ "each event in sysfs opens as it is described", events_open },
 	{ "precise_ip and branch stacks answer EOPNOTSUPP", precise_and_branches_are_refused },
 	{ "unknown events are refused", unknown_events_are_refused },
 	{ "groups that cannot fit are refused at open", groups_that_cannot_fit_are_refused },
-	{ "a Pentium 4's events are checked", p4_configs_are_checked },
-	{ "its groups fit its registers", p4_groups_fit_the_registers },
-	{ "its events count together", p4_events_count_together },
-	{ "what was granted is not asked of children", children_are_not_asked_again },
+	{ "Pentium 4: events are checked", p4_configs_are_checked },
+	{ "Pentium 4: groups fit the registers", p4_groups_fit_the_registers },
+	{ "Pentium 4: events count together", p4_events_count_together },
+	{ "inherited events need no rights again", children_are_not_asked_again },
 	{ "rdpmc in user space counts exactly", rdpmc_counts_exactly },
 	{ "rdpmc: no index for another task", rdpmc_is_for_the_task },
-	{ "rdpmc: no index for whoever inherits the page", inherited_page_has_no_index },
+	{ "rdpmc: no index in an inherited page", inherited_page_has_no_index },
 	{ "rdpmc follows overflows", rdpmc_follows_overflows },
 	{ "rdpmc follows a wrap", rdpmc_follows_a_wrap },
 	{ "rdpmc follows schedules", rdpmc_follows_schedules },
 	{ "rdpmc is allowed as its mode says", rdpmc_modes },
-	{ "rdpmc does not show what others counted", others_counts_stay_hidden },
-	{ "not from the first mapping on, either", others_counts_stay_hidden_from_the_first_mapping_on },
+	{ "rdpmc does not show counts of other tasks", others_counts_stay_hidden },
+	{ "rdpmc shows nothing of others at the first mapping",
+	  others_counts_stay_hidden_from_the_first_mapping_on },
 	{ "branches of a loop", branches_of_a_loop },
-	{ "counting costs no register write on a switch", counting_costs_no_writes },
-	{ "sampling costs few", sampling_costs_few_writes },
 };
 
-/* "exact": may counts be relied on? For scripts. */
+/* "exact": exits with 0 if counts are exact; for scripts. */
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "exact"))
-		return counts_are_rough();
+		return counts_are_inexact();
 	return run_tests(tests, ARRAY_SIZE(tests), argc, argv);
 }
 #else
-int main(void)
-{
-	ktap_start(1);
-	ktap_skip("x86_pmu", "not an x86");
-	return ktap_finish();
-}
+TESTS_MAIN_SKIPPED("x86_pmu", "not an x86")
 #endif

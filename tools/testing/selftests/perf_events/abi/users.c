@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs as users write them, as far as the header is concerned: an attr with every field set, a
- * walk over a buffer's records, a read of the user page, and the decoding of a sample's parts.
- * Compiled as C and as C++, freestanding, never run. compare.py sees to it that no field is left
- * out.
+ * Programs that use the header as users do: an attribute with every field set, a walk over the
+ * records of a buffer, a read of the user page, and the decoding of the fields of a sample.
+ * Compiled as C and as C++, freestanding, never run. compare.py checks that no field is missing.
  */
 #include <linux/perf_event.h>
 
@@ -60,7 +59,7 @@ static void set_record_flags(struct perf_event_attr *attr)
 	attr->sample_id_all = attr->write_backward = attr->aux_output = 1;
 }
 
-/* Consumes what is in the buffer; returns how many records of @type came from user space. */
+/* Reads all records; returns the number of those of @type from user space. */
 static unsigned int count_records(struct perf_event_mmap_page *page, __u32 type)
 {
 	const char *data = (const char *)page + page->data_offset;
@@ -109,7 +108,7 @@ static __s64 page_count(const volatile struct perf_event_mmap_page *page, __s64 
 	return count;
 }
 
-/* A load that hit the own L3, said in both ways. */
+/* A load that hit the own L3, in both encodings. */
 static int hit_l3(union perf_mem_data_src src)
 {
 	__u64 wanted = PERF_MEM_S(OP, LOAD) | PERF_MEM_S(LVL, HIT) | PERF_MEM_S(LVL, L3) |
@@ -126,7 +125,7 @@ static __u64 branch_weight(const struct perf_branch_entry *entry, union perf_sam
 	return entry->cycles + weight.var1_dw + weight.var2_w + weight.var3_w + entry->priv;
 }
 
-/* Request numbers are constants that a switch can tell apart. */
+/* Request numbers are constants that a switch can distinguish. */
 static int request_index(unsigned int request)
 {
 	switch (request) {
@@ -146,7 +145,7 @@ static int request_index(unsigned int request)
 	}
 }
 
-/* Reaches all of the above, so that none is dropped unseen. */
+/* Calls all of the above, so that the compiler drops none. */
 __s64 use_everything(struct perf_event_attr *attr, struct perf_event_mmap_page *page,
 		     const struct perf_branch_entry *entry, union perf_mem_data_src src,
 		     union perf_sample_weight weight);

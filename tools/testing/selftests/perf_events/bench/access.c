@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Accesses to the PMU's registers, where the emulator counts them: QEMU with the x86 PMU model and
- * x-pmu-stats=on answers a private CPUID leaf. Whoever starts the guest says so by PMU_STATS in the
- * environment (the kernel's command line), since other machines answer the leaf with other things.
+ * Accesses to the registers of the PMU, where the emulator counts them: QEMU with the x86 PMU model
+ * and x-pmu-stats=on answers a private CPUID leaf. PMU_STATS in the environment (a kernel
+ * parameter) names such a machine, since others use the leaf for other data.
  */
 #include <stdlib.h>
 #include "bench.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * perf_events benchmark: what counting and sampling cost, row by row.
+ * Benchmark of perf_events: the cost of counting and sampling, row by row.
  *
- * usage: bench [REGEX]        rows whose names match the extended regular expression, or all
+ * usage: bench [REGEX]: rows whose names match the extended regular expression, or all
  *
  * Prints "row NAME raw R marginal M" for each, "access NAME ..." with the accesses to PMU registers
- * of one operation where the emulator counts them, "skip NAME REASON" where the machine has not what
- * the row is about, "fail NAME REASON" where something went wrong, and "done" at the end. Runs as
- * init of a guest or as any root process. Figures are nanoseconds of CLOCK_MONOTONIC, which under
- * QEMU's -icount shift=0 are instructions.
+ * of one operation where the emulator counts them, "skip NAME REASON" where the machine lacks what
+ * the row needs, "fail NAME REASON" on a failure, and "done" at the end. Runs as init of a guest or
+ * as any root process. Figures are nanoseconds of CLOCK_MONOTONIC, which under QEMU's -icount
+ * shift=0 are instructions.
  */
 #include <errno.h>
 #include <regex.h>
@@ -33,9 +33,20 @@
 	{ "fork-exit-" n, &work_fork_exit, { __VA_ARGS__ }, .floor = "fork-exit-none" }
 #define SPIN(n, ...) \
 	{ n, &work_spin, { __VA_ARGS__ }, .floor = "spin-none" }
-#define FAULT(n, type) \
-	{ "fault-sample-" n, &work_fault, { .sw = 1, .period = 1, .sample_type = (type) }, \
+#define FAULT(n, type, ...) \
+	{ "fault-sample-" n, &work_fault, \
+	  { .sw = 1, .period = 1, .sample_type = (type), __VA_ARGS__ }, \
 	  .floor = "fault-none", .records = 1 }
+#define STACK(n, size) \
+	{ "fault-sample-stack" n, &work_fault_deep, \
+	  { .sw = 1, .period = 1, .sample_type = REGS_STACK, .stack = (size) }, \
+	  .floor = "fault-deep-none", .records = 1 }
+#define KPROBE(n, ...) \
+	{ "kprobe-" n, &work_getppid, { .sw = 1, .probe = PROBE_KPROBE, __VA_ARGS__ }, \
+	  .floor = "kprobe-none" }
+#define UPROBE(n, ...) \
+	{ "uprobe-" n, &work_call, { .sw = 1, .probe = PROBE_UPROBE, __VA_ARGS__ }, \
+	  .floor = "uprobe-none" }
 
 static const struct row rows[] = {
 	{ "getppid", &work_getppid },
@@ -71,7 +82,15 @@ static const struct row rows[] = {
 	FAULT("ip", PERF_SAMPLE_IP),
 	FAULT("perf-default", PERF_DEFAULT),
 	FAULT("callchain", CALLCHAIN),
-	FAULT("regs-stack1k", REGS_STACK),
+	FAULT("regs-stack1k", REGS_STACK, .stack = 1024),
+	{ "fault-deep-none", &work_fault_deep },
+	STACK("8k", 8 * 1024),
+	STACK("32k", 32 * 1024),
+	{ "fault-few-none", &work_fault_few },
+	/* Of a stack that ends before the size that the sample may have. */
+	{ "fault-sample-stack-end", &work_fault_few,
+	  { .sw = 1, .period = 1, .sample_type = REGS_STACK, .stack = 8 * 1024 },
+	  .floor = "fault-few-none", .records = 1 },
 	/* 40 records for each spin of a million instructions. */
 	{ "hw-overflow-to-record", &work_overflow,
 	  { .hw = 1, .period = 25000, .sample_type = PERF_DEFAULT },
@@ -81,8 +100,11 @@ static const struct row rows[] = {
 	  .floor = "mmap-exec-none", .records = 1, .record_type = PERF_RECORD_MMAP2 },
 	{ "fork-exit-sideband", &work_fork_exit, { .sw = 1, .sideband = true },
 	  .floor = "fork-exit-none", .records = 1, .record_type = PERF_RECORD_FORK },
-	/* What these have more is per million instructions. */
+	/* The cost beyond the floor is per million instructions. */
 	{ "spin-none", &work_spin },
+	{ "tick-ppm-freq64", &work_spin,
+	  { .sw = 64, .period = 1000, .freq = true, .sample_type = PERF_DEFAULT },
+	  .floor = "spin-none" },
 	SPIN("mux-ppm-hw16", .hw = 16),
 	SPIN("mux-ppm-hw256", .hw = 256),
 	SPIN("mux-ppm-hw1024", .hw = 1024),
@@ -90,9 +112,44 @@ static const struct row rows[] = {
 	SWITCH2("cgroup2", .cgroups = 2),
 	SWITCH2("cgroup16", .cgroups = 16),
 	SWITCH2("cgroup128", .cgroups = 128),
+	{ "munmap-none", &work_unmap_freed, { .sw = 1 } },
+	{ "mmap8", &work_map, { .sw = 1, .pages = 8 } },
+	{ "munmap8", &work_unmap, { .sw = 1, .pages = 8 } },
+	{ "munmap8-freed", &work_unmap_freed, { .sw = 1, .pages = 8 }, .floor = "munmap-none" },
+	{ "mmap512", &work_map, { .sw = 1, .pages = 512 } },
+	{ "munmap512", &work_unmap, { .sw = 1, .pages = 512 } },
+	{ "munmap512-freed", &work_unmap_freed, { .sw = 1, .pages = 512 },
+	  .floor = "munmap-none" },
+	{ "close-hw-task", &work_close, { .hw = 1 } },
+	{ "close-hw-cpu", &work_close, { .hw = 1, .cpu = true } },
+	{ "open512-hw", &work_open_many, { .hw = 1 } },
+	{ "close512-hw", &work_close_many, { .hw = 1 } },
+	{ "set-output", &work_set_output, { .sw = 1, .cpu = true, .pages = 8 } },
+	{ "poll64", &work_poll, { .sw = POLLED, .pages = 1 } },
+	{ "ioctl-period-sw", &work_period,
+	  { .sw = 1, .period = 1ull << 40, .sample_type = PERF_DEFAULT } },
+	{ "ioctl-period-hw", &work_period,
+	  { .hw = 1, .period = 1ull << 30, .sample_type = PERF_DEFAULT } },
+	{ "ioctl-group8-sw", &work_toggle_group, { .sw = 8, .group = true } },
+	{ "ioctl-group4-hw", &work_toggle_group, { .hw = 4, .group = true } },
+	{ "read-inherit100-sw", &work_read_inherited, { .sw = 1, .inherit = true } },
+	{ "read-inherit100-hw", &work_read_inherited, { .hw = 1, .inherit = true } },
+	{ "kprobe-none", &work_getppid, { .sw = 1, .disabled = true, .probe = PROBE_KPROBE } },
+	KPROBE("count"),
+	KPROBE("bpf", .bpf = true),
+	{ "uprobe-none", &work_call, { .sw = 1, .disabled = true, .probe = PROBE_UPROBE } },
+	UPROBE("count"),
+	UPROBE("bpf", .bpf = true),
+	{ "breakpoint-count", &work_store, { .sw = 1, .probe = PROBE_BREAKPOINT } },
+	{ "exec-none", &work_exec },
+	{ "exec-enable-hw4", &work_exec_enable, { .hw = 4, .exec = true, .inherit = true },
+	  .floor = "exec-none" },
+	{ "exec-sideband16", &work_exec,
+	  { .sw = 16, .cpu = true, .sideband = true, .pages = RING_PAGES },
+	  .floor = "exec-none", .records = 1, .record_type = PERF_RECORD_COMM },
 };
 
-/* Raw figures of the rows that ran, for those that have them as their floor; 0 is none. */
+/* Raw figures of the rows that ran, for rows whose floor they are; 0: did not run. */
 static double raw_of[ARRAY_SIZE(rows)];
 
 uint64_t now_ns(void)
@@ -103,7 +160,7 @@ uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Notes why, with errno's words when there is an errno; returns false for the caller to pass on. */
+/* Stores the reason, with errno if that is set. Returns false, for the caller to return. */
 bool run_failed(struct run *run, const char *what)
 {
 	snprintf(run->reason, sizeof(run->reason), "%s%s%s", what, errno ? ": " : "",
@@ -145,7 +202,7 @@ static bool one_round(struct run *run, unsigned int ops, double *cost)
 	return check_records(run, ops);
 }
 
-/* Mean of the middle half: a kernel thread that wakes up now and then is not in it. */
+/* Mean of the middle half, which excludes rounds in which a kernel thread ran. */
 static double middle(double *cost, unsigned int rounds)
 {
 	unsigned int skip = rounds / 4, i;
@@ -157,7 +214,7 @@ static double middle(double *cost, unsigned int rounds)
 	return sum / (rounds - 2 * skip);
 }
 
-/* What the rounds did to the PMU's registers, for each operation, where that is known. */
+/* Prints the register accesses of one operation, where they are known. */
 static void show_access(const struct run *run)
 {
 	const struct work *work = run->row->work;
@@ -171,7 +228,7 @@ static void show_access(const struct run *run)
 	       (now.rdpmc - run->before.rdpmc) / ops);
 }
 
-/* One round warms up: slabs, branch keys, page tables. A short one for rows that come in turns. */
+/* One round warms up slabs, branch keys and page tables; a short one for rows with turns. */
 static bool all_rounds(struct run *run, double *raw)
 {
 	const struct work *work = run->row->work;
@@ -220,7 +277,7 @@ static bool measure(struct run *run, const struct row *row, double *raw)
 	return run_row(run, raw);
 }
 
-/* Raw cost of @row, measured when there is need; 0 with run->reason set when that fails. */
+/* Returns the raw cost of @row, measured if necessary; 0 and run->reason on failure. */
 static double raw_cost(struct run *run, const struct row *row)
 {
 	double *raw = &raw_of[row - rows];
@@ -241,7 +298,7 @@ static bool measure_once(struct run *run, const struct row *row, double *raw, do
 	return *raw;
 }
 
-/* Floor and row take turns; a turn of the row is compared with the floor before and after it. */
+/* Floor and row alternate; a turn of the row is compared with the floor before and after it. */
 static bool measure_in_turns(struct run *run, const struct row *row, double *raw, double *marginal)
 {
 	double cost[MAX_ROUNDS], more[MAX_ROUNDS], before, after;
@@ -287,13 +344,16 @@ static void show_kernel(void)
 
 int main(int argc, char **argv)
 {
-	/* The kernel puts words of its command line that it does not know before ours. */
+	/* The kernel passes unknown words of its command line before this argument. */
 	const char *pattern = argc > 1 ? argv[argc - 1] : ".";
 	unsigned int failed = 0;
 	bool ok = true;
 	regex_t regex;
 	size_t i;
 
+	/* The program that the rows about exec run. */
+	if (argc == 2 && !strcmp(argv[1], "--exit"))
+		return 0;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!guest_setup())
 		perror("bench: limits");

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The benchmark's words.
+ * Definitions of the benchmark.
  *
- * A row is a unit of work (struct work) done while a set of events is open (struct events). Its
- * raw figure is the cost of one operation, its marginal figure what is left after the floor row:
- * the same work with no event open. Under QEMU's -icount shift=0 a nanosecond of CLOCK_MONOTONIC
- * is one retired instruction, so both are instruction counts.
+ * A row is a unit of work (struct work) that is done while a set of events is open (struct events).
+ * Its raw figure is the cost of one operation, its marginal figure the rest after subtracting the
+ * floor row: the same work with no event open. Under QEMU's -icount shift=0 a nanosecond of
+ * CLOCK_MONOTONIC is one retired instruction, so both are instruction counts.
  *
- * bench.c has the table of rows and main(), work.c the loops, events.c the events, access.c the
- * register accesses, guest.c what an init process must do before and after.
+ * bench.c has the table of rows and main(), work.c the loops, files.c those about opening, mapping
+ * and closing, events.c the events, probe.c those that the benchmark's own code hits, access.c the
+ * register accesses, guest.c what an init process has to do before and after.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -23,7 +24,22 @@
 
 #define MAX_FDS		2048
 #define MAX_CGROUPS	128
+#define POLLED		64
 #define RING_PAGES	128
+
+/**
+ * enum probe - events that a row's own code hits
+ * @PROBE_NONE: none: software and hardware events
+ * @PROBE_KPROBE: the kernel's entry of getppid(2)
+ * @PROBE_UPROBE: a function of the benchmark
+ * @PROBE_BREAKPOINT: a write to a variable of the benchmark
+ */
+enum probe {
+	PROBE_NONE,
+	PROBE_KPROBE,
+	PROBE_UPROBE,
+	PROBE_BREAKPOINT,
+};
 
 /**
  * struct events - the events that are open while a row runs
@@ -35,6 +51,13 @@
  * @group: the events form one group instead of one group each
  * @inherit: children get them
  * @sideband: a dummy event that wants mmap, comm and task records
+ * @disabled: never enabled
+ * @exec: enabled when the task calls execve(2)
+ * @freq: @period is a frequency
+ * @bpf: each hit runs a BPF program that returns 0
+ * @probe: the events counted as @sw are of this kind
+ * @pages: data pages of a buffer that each event gets; 0: no buffer
+ * @stack: bytes of PERF_SAMPLE_STACK_USER
  * @period: sample each @period events; 0 counts only
  * @sample_type: what a sample holds
  */
@@ -47,6 +70,13 @@ struct events {
 	bool		group;
 	bool		inherit;
 	bool		sideband;
+	bool		disabled;
+	bool		exec;
+	bool		freq;
+	bool		bpf;
+	enum probe	probe;
+	unsigned int	pages;
+	unsigned int	stack;
 	uint64_t	period;
 	uint64_t	sample_type;
 };
@@ -70,8 +100,8 @@ struct access {
  * @row: the row
  * @fd: the open events, the leader of a group before its members
  * @nr_fds: how many
+ * @map: header pages of the events' buffers, NULL for events without a buffer
  * @ring: header page of the first event's ring buffer, or NULL
- * @leader_bytes: what one read of the first event returns
  * @peer: the other task of a row with two, 0 if there is none
  * @to_peer: pipe towards the peer
  * @from_peer: pipe back
@@ -84,8 +114,8 @@ struct run {
 	const struct row		*row;
 	int				fd[MAX_FDS];
 	int				nr_fds;
+	struct perf_event_mmap_page	*map[MAX_FDS];
 	struct perf_event_mmap_page	*ring;
-	size_t				leader_bytes;
 	pid_t				peer;
 	int				to_peer[2];
 	int				from_peer[2];
@@ -104,7 +134,8 @@ struct run {
  * @round: does @ops operations
  * @teardown: undoes @setup, after the events are closed; may be NULL
  * @opens: @round itself opens what the row is about
- * @turns: what went before moves the cost, so a row and its floor take this many turns; 0: they do not
+ * @turns: number of turns in which a row and its floor alternate, where earlier work changes the
+ *         cost; 0: none
  *
  * The callbacks return false with run->reason set when they fail.
  */
@@ -141,18 +172,32 @@ struct row {
 
 extern const struct work work_getppid, work_open_close, work_open_reject, work_read, work_toggle;
 extern const struct work work_switch2, work_fork_exit, work_fault, work_mmap_exec, work_spin;
-extern const struct work work_overflow;
+extern const struct work work_overflow, work_fault_few, work_fault_deep;
+extern const struct work work_exec, work_exec_enable, work_toggle_group;
+extern const struct work work_period, work_poll, work_read_inherited;
+extern const struct work work_close, work_open_many, work_close_many, work_set_output;
+extern const struct work work_map, work_unmap, work_unmap_freed, work_call, work_store;
 
 uint64_t now_ns(void);
 bool run_failed(struct run *run, const char *what);
 
 bool events_open(struct run *run);
 bool events_open_one(struct run *run, int *fd);
+bool events_open_target(struct run *run, pid_t pid);
+bool events_map(struct run *run);
+void events_unmap(struct run *run);
 bool events_check(struct run *run);
 void events_close(struct run *run);
 uint64_t ring_drain(struct run *run);
 
 bool access_counts(struct access *access);
+
+extern volatile long probe_stored;
+void probe_called(void);
+bool probe_attr(struct run *run, struct perf_event_attr *attr);
+bool probe_set_bpf(struct run *run, int fd);
+
+void spin(unsigned long instructions);
 
 bool guest_setup(void);
 void guest_finish(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Opens, checks and closes the events of a row. The check at the end of a row is what makes a
- * figure trustworthy: an event that never ran costs nothing.
+ * figure reliable: an event that never ran costs nothing.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define COUNT_FORMAT (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-/* Taken in turn; the rows that sample want page faults. */
+/* Used in this order; rows that sample use page faults. */
 static const uint64_t sw_events[] = {
 	PERF_COUNT_SW_PAGE_FAULTS,
 	PERF_COUNT_SW_CONTEXT_SWITCHES,
@@ -39,15 +39,16 @@ static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu, int
 
 static void attr_sampling(struct perf_event_attr *attr, const struct events *ev)
 {
+	attr->freq = ev->freq;
 	attr->sample_period = ev->period;
 	attr->sample_type = ev->sample_type;
-	/* Never wake anybody: these rows are about making records. */
+	/* No wake-ups: these rows are about writing records. */
 	attr->watermark = 1;
 	attr->wakeup_watermark = RING_PAGES * 4096 - 1;
 	if (ev->sample_type & PERF_SAMPLE_REGS_USER)
 		attr->sample_regs_user = 0xff;
 	if (ev->sample_type & PERF_SAMPLE_STACK_USER)
-		attr->sample_stack_user = 1024;
+		attr->sample_stack_user = ev->stack;
 }
 
 static void attr_sideband(struct perf_event_attr *attr)
@@ -70,6 +71,8 @@ static struct perf_event_attr attr_of(const struct events *ev, bool hw, unsigned
 		.type = hw ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
 		.read_format = COUNT_FORMAT,
 		.inherit = ev->inherit,
+		.disabled = ev->disabled || ev->exec,
+		.enable_on_exec = ev->exec,
 	};
 
 	attr.config = hw ? hw_events[index % ARRAY_SIZE(hw_events)]
@@ -80,7 +83,7 @@ static struct perf_event_attr attr_of(const struct events *ev, bool hw, unsigned
 		attr_sideband(&attr);
 	if (ev->period) {
 		attr_sampling(&attr, ev);
-		/* The spin of the overflow row is then as long as its samples say. */
+		/* The samples of the overflow row are then those of its spin. */
 		attr.exclude_kernel = hw;
 	}
 	return attr;
@@ -102,8 +105,11 @@ static bool open_at(struct run *run, bool hw, unsigned int index, pid_t pid, int
 	const struct events *ev = &run->row->events;
 	struct perf_event_attr attr = attr_of(ev, hw, index);
 	int cpu = (ev->cpu || flags & PERF_FLAG_PID_CGROUP) ? 0 : -1;
-	int fd = perf_event_open(&attr, ev->cpu ? -1 : pid, cpu, group, flags);
+	int fd;
 
+	if (ev->probe && !probe_attr(run, &attr))
+		return false;
+	fd = perf_event_open(&attr, ev->cpu ? -1 : pid, cpu, group, flags);
 	if (fd < 0)
 		return open_failed(run, hw);
 	if (run->nr_fds == MAX_FDS) {
@@ -112,10 +118,11 @@ static bool open_at(struct run *run, bool hw, unsigned int index, pid_t pid, int
 		return run_failed(run, "too many events");
 	}
 	run->fd[run->nr_fds++] = fd;
-	return true;
+	return !ev->bpf || probe_set_bpf(run, fd);
 }
 
-static bool open_target(struct run *run, pid_t pid)
+/* Opens the row's events of one task. */
+bool events_open_target(struct run *run, pid_t pid)
 {
 	const struct events *ev = &run->row->events;
 	int first = run->nr_fds;
@@ -149,34 +156,77 @@ static bool open_cgroups(struct run *run)
 	return true;
 }
 
-static bool map_ring(struct run *run)
+static size_t map_bytes(const struct run *run)
 {
-	void *ring = mmap(NULL, (RING_PAGES + 1) * sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-			  MAP_SHARED, run->fd[0], 0);
+	unsigned int pages = run->row->events.pages;
 
-	if (ring == MAP_FAILED)
-		return run_failed(run, "mmap of the ring buffer");
-	run->ring = ring;
+	return ((pages ? pages : RING_PAGES) + 1) * sysconf(_SC_PAGESIZE);
+}
+
+static bool map_one(struct run *run, int index)
+{
+	void *map = mmap(NULL, map_bytes(run), PROT_READ | PROT_WRITE, MAP_SHARED,
+			 run->fd[index], 0);
+
+	if (map == MAP_FAILED)
+		return run_failed(run, "mmap of a buffer");
+	run->map[index] = map;
 	return true;
 }
 
-/* All events of the row. */
+/* Maps the buffers of all open events. */
+bool events_map(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < run->nr_fds; i++) {
+		if (!map_one(run, i))
+			return false;
+	}
+	return true;
+}
+
+void events_unmap(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < run->nr_fds; i++) {
+		if (run->map[i])
+			munmap(run->map[i], map_bytes(run));
+		run->map[i] = NULL;
+	}
+}
+
+/* Maps what the row needs: a buffer for each event, or for the first one. */
+static bool map_wanted(struct run *run)
+{
+	bool ok = true;
+
+	if (run->row->events.pages)
+		ok = events_map(run);
+	else if (run->row->records)
+		ok = map_one(run, 0);
+	run->ring = run->row->records ? run->map[0] : NULL;
+	return ok;
+}
+
+/* Opens all events of the row. */
 bool events_open(struct run *run)
 {
 	const struct events *ev = &run->row->events;
 
 	if (run->row->work->opens)
 		return true;
-	if (!open_target(run, 0))
+	if (!events_open_target(run, 0))
 		return false;
-	if (ev->both && !open_target(run, run->peer))
+	if (ev->both && !events_open_target(run, run->peer))
 		return false;
 	if (ev->cgroups && !open_cgroups(run))
 		return false;
-	return !run->row->records || map_ring(run);
+	return map_wanted(run);
 }
 
-/* One event of the row, for the rows that are about opening. */
+/* Opens one event of the row, for rows about opening. */
 bool events_open_one(struct run *run, int *fd)
 {
 	const struct events *ev = &run->row->events;
@@ -195,7 +245,7 @@ static bool check_event(struct run *run, int fd, bool *ran)
 
 	if (got < (ssize_t)(3 * sizeof(value[0])))
 		return run_failed(run, "read of an event");
-	/* A group's read begins with the number of its members. */
+	/* A read of a group begins with the number of its members. */
 	enabled = value[1];
 	running = value[2];
 	if (!enabled || running > enabled) {
@@ -206,15 +256,15 @@ static bool check_event(struct run *run, int fd, bool *ran)
 	return true;
 }
 
-/* Did the events see the work? Each was enabled, and at least one of them was on a counter. */
+/* Checks that each event was enabled, and that at least one of them had a counter. */
 bool events_check(struct run *run)
 {
 	const struct events *ev = &run->row->events;
 	bool ran = false;
 	int i;
 
-	for (i = 0; i < run->nr_fds; i++) {
-		/* Of the cgroups, only the first two have a task. */
+	for (i = 0; i < run->nr_fds && !ev->disabled; i++) {
+		/* Only the first two of the cgroups have a task. */
 		if (ev->cgroups && i >= 2)
 			break;
 		if (ev->group && i % (ev->sw + ev->hw))
@@ -223,13 +273,12 @@ bool events_check(struct run *run)
 			return false;
 	}
 	errno = 0;
-	return !run->nr_fds || ran || run_failed(run, "no event ever ran");
+	return !run->nr_fds || ev->disabled || ran || run_failed(run, "no event ever ran");
 }
 
 void events_close(struct run *run)
 {
-	if (run->ring)
-		munmap(run->ring, (RING_PAGES + 1) * sysconf(_SC_PAGESIZE));
+	events_unmap(run);
 	run->ring = NULL;
 	while (run->nr_fds)
 		close(run->fd[--run->nr_fds]);
@@ -237,7 +286,7 @@ void events_close(struct run *run)
 
 static uint64_t ring_walk(struct run *run, uint32_t type)
 {
-	size_t page = sysconf(_SC_PAGESIZE), size = RING_PAGES * page;
+	size_t page = sysconf(_SC_PAGESIZE), size = map_bytes(run) - page;
 	const char *data = (const char *)run->ring + page;
 	uint64_t head = __atomic_load_n(&run->ring->data_head, __ATOMIC_ACQUIRE);
 	uint64_t at = run->ring->data_tail, found = 0;
@@ -253,15 +302,20 @@ static uint64_t ring_walk(struct run *run, uint32_t type)
 	return found;
 }
 
-/* Empties the ring buffer; returns how many records of the kind that the row asks for it held. */
+/* Empties all buffers. Returns the number of records of the row's type in the first one. */
 uint64_t ring_drain(struct run *run)
 {
 	uint32_t type = run->row->record_type;
 	uint64_t found;
+	int i;
 
 	if (!run->ring)
 		return 0;
 	found = ring_walk(run, type ? type : PERF_RECORD_SAMPLE);
-	__atomic_store_n(&run->ring->data_tail, run->ring->data_head, __ATOMIC_RELEASE);
+	for (i = 0; i < run->nr_fds; i++) {
+		if (run->map[i])
+			__atomic_store_n(&run->map[i]->data_tail, run->map[i]->data_head,
+					 __ATOMIC_RELEASE);
+	}
 	return found;
 }

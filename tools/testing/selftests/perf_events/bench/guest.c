@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the benchmark must do when it is process 1 of a guest: mount what it reads, lift the limits
- * that are not what it measures, and stop the machine when it is done. As an ordinary process it
- * leaves the mounts, the sysctls and the machine alone.
+ * Work of the benchmark as process 1 of a guest: it mounts file systems, lifts limits that are not
+ * measured, and stops the machine at the end. An ordinary process leaves mounts, sysctls and the
+ * machine alone.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -43,7 +43,7 @@ static void mount_all(void)
 		if (mount("none", mounts[i].at, mounts[i].type, 0, NULL))
 			printf("note: cannot mount %s: %s\n", mounts[i].type, strerror(errno));
 	}
-	/* Implicit controllers, perf_event is one, reach children only after a first change. */
+	/* Implicit controllers such as perf_event reach children only after a first change. */
 	put(CGROUP_ROOT "/cgroup.subtree_control", "+pids");
 	put(CGROUP_ROOT "/cgroup.subtree_control", "-pids");
 }
@@ -55,7 +55,7 @@ bool guest_setup(void)
 
 	if (getpid() == 1) {
 		mount_all();
-		/* The throttle guards real machines; here it would hide what a sample costs. */
+		/* Throttling protects real machines; here it would hide the cost of a sample. */
 		put("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
 	}
 	CPU_ZERO(&first);
@@ -72,14 +72,14 @@ void guest_finish(void)
 
 static void cgroup_path(char *path, size_t size, unsigned int index, const char *file)
 {
-	/* The index after the last one is the root: the way back out. */
+	/* The index after the last one is the root, to leave the cgroup. */
 	if (index == MAX_CGROUPS)
 		snprintf(path, size, CGROUP_ROOT "%s", file);
 	else
 		snprintf(path, size, CGROUP_ROOT "/bench%u%s", index, file);
 }
 
-/* The directory of cgroup @index, made when it is not there; -1 with errno. */
+/* The directory of cgroup @index, created if it does not exist; -1 and errno on failure. */
 int guest_cgroup(unsigned int index)
 {
 	char path[64];

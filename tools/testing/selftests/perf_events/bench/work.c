@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The loops. A round runs over several timer ticks where it can, so that what an operation leaves
- * to RCU, softirqs or a rotation timer is in the figure. System calls are made without libc's
- * wrappers where those do more than enter the kernel.
+ * The loops. A round runs over several timer ticks where possible, so that work that an operation
+ * leaves to RCU, softirqs or a rotation timer is in the figure. System calls are made without
+ * wrappers of libc that do more than enter the kernel.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -16,7 +18,10 @@
 #include "bench.h"
 
 #define FAULT_PAGES	256
+#define FAULT_FEW	8		/* records of 32 KiB fit into the ring buffer */
+#define DEEP		(40 * 1024)	/* bytes of stack: more than a sample takes */
 #define SPIN		1000000		/* instructions of one spin operation */
+#define INHERITED	100		/* children of an inherited event */
 
 static bool getppid_round(struct run *run, unsigned int ops)
 {
@@ -83,7 +88,109 @@ static bool toggle_round(struct run *run, unsigned int ops)
 
 const struct work work_toggle = { .rounds = 5, .ops = 5000, .round = toggle_round };
 
-/* The other task of a switch: sends back each byte it gets. */
+/* As work_toggle, of the first event's group. */
+static bool toggle_group_round(struct run *run, unsigned int ops)
+{
+	int fd = run->fd[0];
+
+	while (ops--) {
+		if (ioctl(fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP) ||
+		    ioctl(fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP))
+			return run_failed(run, "ioctl of a group");
+	}
+	return true;
+}
+
+const struct work work_toggle_group = { .rounds = 5, .ops = 2000, .round = toggle_group_round };
+
+/* Long periods: no sample is due. */
+static bool period_round(struct run *run, unsigned int ops)
+{
+	uint64_t period;
+
+	while (ops--) {
+		period = run->row->events.period + ops % 2;
+		if (ioctl(run->fd[0], PERF_EVENT_IOC_PERIOD, &period))
+			return run_failed(run, "PERIOD");
+	}
+	return true;
+}
+
+const struct work work_period = { .rounds = 5, .ops = 2000, .round = period_round };
+
+static bool poll_round(struct run *run, unsigned int ops)
+{
+	static struct pollfd polled[POLLED];
+	struct timespec at_once = { 0 };
+	int i;
+
+	for (i = 0; i < run->nr_fds; i++)
+		polled[i] = (struct pollfd) { .fd = run->fd[i], .events = POLLIN };
+	while (ops--) {
+		if (syscall(SYS_ppoll, polled, run->nr_fds, &at_once, NULL, 0))
+			return run_failed(run, "an event that has no records is ready");
+	}
+	return true;
+}
+
+const struct work work_poll = { .rounds = 5, .ops = 200, .round = poll_round };
+
+/* The events are open by now: the children inherit them. */
+static bool inherit_prepare(struct run *run)
+{
+	unsigned int i;
+	char byte;
+
+	if (run->to_peer[1])
+		return true;
+	if (pipe(run->to_peer))
+		return run_failed(run, "pipe");
+	for (i = 0; i < INHERITED; i++) {
+		run->peer = fork();
+		if (run->peer < 0)
+			return run_failed(run, "fork");
+		if (!run->peer) {
+			close(run->to_peer[1]);
+			_exit(read(run->to_peer[0], &byte, 1));
+		}
+	}
+	/* All children wait. */
+	usleep(100000);
+	return true;
+}
+
+static void inherit_teardown(struct run *run)
+{
+	close(run->to_peer[0]);
+	close(run->to_peer[1]);
+	while (wait(NULL) > 0)
+		;
+}
+
+const struct work work_read_inherited = {
+	.rounds = 5, .ops = 200,
+	.prepare = inherit_prepare, .round = read_round, .teardown = inherit_teardown,
+};
+
+static bool call_round(struct run *run, unsigned int ops)
+{
+	while (ops--)
+		probe_called();
+	return true;
+}
+
+const struct work work_call = { .rounds = 5, .ops = 2000, .round = call_round };
+
+static bool store_round(struct run *run, unsigned int ops)
+{
+	while (ops--)
+		probe_stored = ops;
+	return true;
+}
+
+const struct work work_store = { .rounds = 5, .ops = 2000, .round = store_round };
+
+/* The other task of a switch: sends back each byte that it reads. */
 static void peer_loop(int in, int out)
 {
 	char byte;
@@ -160,11 +267,64 @@ static bool fork_exit_round(struct run *run, unsigned int ops)
 }
 
 /*
- * What RCU has still to free goes from one round to the next: long rounds, and not many. A turn's
- * figure differs by some hundred instructions from the next one's: many turns.
+ * Memory that waits for RCU is freed in the next round: few long rounds. Figures of two turns
+ * differ by some hundred instructions: many turns.
  */
 const struct work work_fork_exit = {
 	.rounds = 1, .ops = 1500, .round = fork_exit_round, .turns = 24,
+};
+
+/* A child that calls execve() when its parent has closed the pipe. */
+static void exec_child(int in)
+{
+	static char *const argv[] = { "bench", "--exit", NULL };
+	char byte;
+
+	if (!read(in, &byte, 1))
+		syscall(SYS_execve, "/proc/self/exe", argv, NULL);
+	_exit(1);
+}
+
+static bool exec_once(struct run *run)
+{
+	bool opens = run->row->work->opens, ok;
+	int pipes[2], status;
+	pid_t pid;
+
+	if (pipe(pipes))
+		return run_failed(run, "pipe");
+	pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (pid < 0)
+		return run_failed(run, "fork");
+	if (!pid) {
+		close(pipes[1]);
+		exec_child(pipes[0]);
+	}
+	ok = !opens || events_open_target(run, pid);
+	close(pipes[0]);
+	close(pipes[1]);
+	if (waitpid(pid, &status, 0) != pid || status)
+		return run_failed(run, "exec");
+	ok = ok && (!opens || events_check(run));
+	if (opens)
+		events_close(run);
+	return ok;
+}
+
+static bool exec_round(struct run *run, unsigned int ops)
+{
+	while (ops--) {
+		if (!exec_once(run))
+			return false;
+	}
+	return true;
+}
+
+const struct work work_exec = { .rounds = 1, .ops = 60, .round = exec_round, .turns = 8 };
+
+/* The events are the child's. */
+const struct work work_exec_enable = {
+	.rounds = 1, .ops = 60, .round = exec_round, .turns = 8, .opens = true,
 };
 
 static bool fault_setup(struct run *run)
@@ -173,7 +333,7 @@ static bool fault_setup(struct run *run)
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (run->area == MAP_FAILED)
 		return run_failed(run, "mmap");
-	/* One fault a page, whatever the base's huge page policy. */
+	/* One fault a page, whatever the huge page policy of the base is. */
 	madvise(run->area, FAULT_PAGES * sysconf(_SC_PAGESIZE), MADV_NOHUGEPAGE);
 	return true;
 }
@@ -194,6 +354,26 @@ static bool fault_round(struct run *run, unsigned int ops)
 	return true;
 }
 
+/* Calls fault_round() with more stack above than a sample takes. */
+static bool fault_deep_round(struct run *run, unsigned int ops)
+{
+	volatile char stack[DEEP];
+	size_t at;
+	bool ok;
+
+	for (at = 0; at < sizeof(stack); at += 4096)
+		stack[at] = 1;
+	ok = fault_round(run, ops);
+	stack[0] = ok;
+	return stack[0];
+}
+
+static bool fault_deep_prepare(struct run *run)
+{
+	/* The pages of the stack exist before the first fault is counted. */
+	return fault_deep_round(run, 0) && fault_prepare(run);
+}
+
 static void fault_teardown(struct run *run)
 {
 	munmap(run->area, FAULT_PAGES * sysconf(_SC_PAGESIZE));
@@ -202,6 +382,18 @@ static void fault_teardown(struct run *run)
 const struct work work_fault = {
 	.rounds = 41, .ops = FAULT_PAGES,
 	.setup = fault_setup, .prepare = fault_prepare, .round = fault_round,
+	.teardown = fault_teardown,
+};
+
+const struct work work_fault_few = {
+	.rounds = 41, .ops = FAULT_FEW,
+	.setup = fault_setup, .prepare = fault_prepare, .round = fault_round,
+	.teardown = fault_teardown,
+};
+
+const struct work work_fault_deep = {
+	.rounds = 41, .ops = FAULT_FEW,
+	.setup = fault_setup, .prepare = fault_deep_prepare, .round = fault_deep_round,
 	.teardown = fault_teardown,
 };
 
@@ -221,10 +413,10 @@ static bool mmap_exec_round(struct run *run, unsigned int ops)
 
 const struct work work_mmap_exec = { .rounds = 5, .ops = 2000, .round = mmap_exec_round };
 
-/* SPIN instructions: the counter's two or three and the loop's two each. */
-static void spin(void)
+/* Two instructions for each pass of the loop. */
+void spin(unsigned long instructions)
 {
-	unsigned long n = SPIN / 2;
+	unsigned long n = instructions / 2;
 
 #if defined(__aarch64__)
 	asm volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r" (n) : : "cc");
@@ -238,7 +430,7 @@ static void spin(void)
 static bool spin_round(struct run *run, unsigned int ops)
 {
 	while (ops--)
-		spin();
+		spin(SPIN);
 	return true;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program to be measured by Debian's perf: its functions' shares of the time, its calls, switches
+ * A program that is measured with Debian's perf: the shares of its functions, its calls, switches
  * and contention are known. It keeps its symbols in the guest. Usage: hot WHAT [N]; see main().
  */
 #define _GNU_SOURCE
@@ -59,7 +59,7 @@ NOINLINE void rounds(unsigned long n)
 	STAY();
 }
 
-/* What a uprobe is set on. */
+/* The function for uprobes. */
 NOINLINE long probed(long value)
 {
 	asm volatile("" : "+r" (value) : : "memory");
@@ -104,7 +104,7 @@ static void pin_to_cpu(int cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* A byte there and back, each time: each side goes to sleep once a round. */
+/* A byte to the other task and back: each task sleeps once a round. */
 static void ping_pong(void)
 {
 	int to[2], back[2];
@@ -127,11 +127,12 @@ static void ping_pong(void)
 	wait(NULL);
 }
 
-/* Both want the lock of the address space, to write, all the time. */
+/* Both threads take the write lock of the address space all the time. */
 static void *map_and_unmap(void *unused)
 {
 	for (unsigned long i = 0; i < count; i++) {
-		char *p = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *p = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		*p = 1;
 		munmap(p, 1 << 20);
@@ -148,7 +149,7 @@ static void contend(void)
 	pthread_join(other, NULL);
 }
 
-/* Goes on until the file of its name is there, so that what attaches can come and go. */
+/* Runs until a file of this name exists, so that perf can attach and detach meanwhile. */
 static void until(const char *file)
 {
 	while (access(file, F_OK))
@@ -183,14 +184,14 @@ int main(int argc, char **argv)
 		rounds(count);
 	else if (is(what, "threads"))	/* thread_a and thread_b, N times 6000 instructions each */
 		threads();
-	else if (is(what, "until"))	/* as "rounds", until the file is there */
+	else if (is(what, "until"))	/* as "rounds", until the file exists */
 		until(argv[2]);
 	else if (is(what, "calls"))	/* N of getppid(), N / 2 of pread() of three bytes */
 		system_calls();
 	else if (is(what, "probed"))	/* probed(0) to probed(N - 1) */
 		for (unsigned long i = 0; i < count; i++)
 			sum += probed(i);
-	else if (is(what, "pingpong"))	/* N bytes there and back between "ping" and "pong" */
+	else if (is(what, "pingpong"))	/* N bytes to and fro between "ping" and "pong" */
 		ping_pong();
 	else if (is(what, "contend"))	/* N times mmap and munmap in two threads */
 		contend();

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the measured programs are made of. */
+/* Parts of the programs that are measured. */
 #ifndef HOT_H
 #define HOT_H
 
 #define NOINLINE	__attribute__((noinline, noclone))
 
-/* Keeps a call in front of it from becoming a jump, so that the caller stays on the stack. */
+/* Keeps the call before it from becoming a jump, so that the caller stays on the stack. */
 #define STAY()		asm volatile("" : : : "memory")
 
 /* @n rounds of two instructions. */
 static inline __attribute__((always_inline)) void loop(unsigned long n)
 {
-#if defined(__x86_64__) || defined(__i386__)
-	asm volatile("1: dec %0; jnz 1b" : "+r" (n) : : "cc");
-#else
+#ifdef __aarch64__
 	asm volatile("1: subs %0, %0, #1; b.ne 1b" : "+r" (n) : : "cc");
+#else
+	asm volatile("1: dec %0; jnz 1b" : "+r" (n) : : "cc");
 #endif
 }
 

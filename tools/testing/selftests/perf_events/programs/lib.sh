@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-# For tests in shell: results in KTAP, and comparisons that say what they found. Sourced. What a test
-# wants to be seen after a failure goes to $out.
+# For tests in shell: results in KTAP, and comparisons that print what they found. Sourced, with the
+# directory of the tests in $tests. After a failure the contents of $out are printed.
 
 out=/tmp/test.out
 run=0
@@ -40,9 +40,9 @@ finish() {
 	[ $failed = 0 ]
 }
 
-# --- recording a program, hot, whose functions' shares are known: see hot.c
+# --- recording a program, hot; hot.c gives the shares of its functions
 
-hot=/tests/hot
+hot=$tests/programs/hot
 calls=syscalls:sys_enter_getppid
 data=/tmp/perf.data
 list=/tmp/samples	# one sample a line
@@ -55,8 +55,8 @@ record() {
 	samples
 }
 
-# perf record looks at data_head twice before it reads: a record that comes in between it reads again
-# the next time. Such a pair stands side by side and has one time.
+# perf record looks at data_head twice before it reads. It reads a record written in between again the
+# next time. Such a pair stands side by side and has one time.
 samples() {	# [FILE]
 	perf script --no-inline --ns -i "${1:-$data}" -F $fields 2>>$out | uniq >$list
 }
@@ -105,8 +105,8 @@ have_instructions() {
 	[ "$count" -ge 8000000 ] 2>/dev/null && [ "$count" -lt 8200000 ]
 }
 
-# Where the host's time is the clock it shall not say how many samples there are. The rate can be set
-# while there is a limit.
+# Where the time of the host is the clock it must not limit the number of samples. The rate can be set
+# only while there is a limit.
 unlimited() {
 	for setting in perf_cpu_time_max_percent=25 perf_event_max_sample_rate=100000 perf_cpu_time_max_percent=0; do
 		echo "${setting#*=}" >"/proc/sys/kernel/${setting%=*}"

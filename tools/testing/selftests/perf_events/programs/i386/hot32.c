@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A 32-bit program without a library: _start calls outer, that calls middle, and that inner, where the
- * time goes.
+ * A 32-bit program without a library: _start calls outer(), which calls middle(), which calls
+ * inner(), where the time is spent.
  */
 #include "../hot.h"
 

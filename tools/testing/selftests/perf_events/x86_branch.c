@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Branch records on x86: exact pairs of a program with known branches, filters, tasks that take
+ * turns, call stacks, refusals. Instructions are the clock of the machine. It records every branch.
+ */
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "records.h"
+#include "require.h"
+#include "workloads.h"
+
+#ifdef __x86_64__
+#include "x86_branch.h"
+#include "x86_rdpmc.h"
+
+#define NOBODY_ID	65534
+
+LOOP(other_loop);
+
+struct tally {
+	unsigned int	samples, full, broken, kernel;
+};
+
+/* A sample in the loop: entries from before the loop can follow in the first ones. */
+static bool check_sample(const struct sample *s, const struct branch *b, unsigned int n,
+			 struct tally *t)
+{
+	/* Where the hardware logs more than what is selected, entries are dropped. */
+	unsigned int least = n == ROUND ? depth : depth / ROUND;
+	const struct perf_branch_entry *e = (void *)(s->branches + 1);
+	unsigned int nr = *s->branches, good = follow(e, nr, b, n);
+
+	for (unsigned int i = 0; i < nr; i++)
+		t->kernel += e[i].from >> 63 || e[i].to >> 63;
+	t->samples++;
+	t->full += good >= least;
+	if (good == nr || t->samples * PERIOD < 40 * depth)
+		return true;
+	if (!t->broken++)
+		ktap_note("sample %u at %#lx: entry %u of %u is %#lx/%#lx", t->samples,
+			  (long)s->ip, good, nr, (long)e[good].from, (long)e[good].to);
+	return false;
+}
+
+static bool in_loop(const uint32_t *at, uint64_t ip)
+{
+	return ip >= at[CALL] && ip <= at[RETURN];
+}
+
+static void read_samples(struct ring *ring, const struct perf_event_attr *attr,
+			 const uint32_t *at, struct tally *t)
+{
+	struct branch b[ROUND];
+	unsigned int n = select_branches(at, attr->branch_sample_type, b);
+	struct perf_event_header *h;
+
+	while ((h = ring_find(ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+
+		sample_parse(&s, h, attr);
+		if (in_loop(at, s.ip))
+			check_sample(&s, b, n, t);
+	}
+}
+
+/* Samples of the loop with a filter: in nine of ten all entries are there, and none is wrong. */
+static bool filter_is_exact(uint64_t type, const char *name)
+{
+	struct perf_event_attr attr = branch_attr(type | PERF_SAMPLE_BRANCH_USER);
+	struct tally t = { 0 };
+	struct ring ring;
+	int fd;
+
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	if (fd < 0 && errno == EOPNOTSUPP) {
+		ktap_note("%s: not on this CPU", name);
+		return true;
+	}
+	MUST(fd);
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	event_enable(fd);
+	branch_loop(ROUNDS);
+	event_disable(fd);
+	read_samples(&ring, &attr, branch_loop_points, &t);
+	ring_unmap(&ring);
+	close(fd);
+	return expect(t.samples > 100, "%s: %u samples", name, t.samples) &&
+	       expect(!t.broken && !t.kernel, "%s: %u of %u samples wrong, %u kernel addresses",
+		      name, t.broken, t.samples, t.kernel) &&
+	       expect(t.full * 10 >= t.samples * 9 - 100, "%s: %u of %u samples full", name,
+		      t.full, t.samples);
+}
+
+static bool entries_are_the_loop(void)
+{
+	need_branches();
+	require_exact_instructions();
+	return filter_is_exact(PERF_SAMPLE_BRANCH_ANY, "any") &&
+	       filter_is_exact(PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_TYPE_SAVE, "types") &&
+	       filter_is_exact(PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_NO_FLAGS |
+			       PERF_SAMPLE_BRANCH_NO_CYCLES, "no flags, no cycles");
+}
+
+static bool filters_select(void)
+{
+	need_branches();
+	require_exact_instructions();
+	return filter_is_exact(PERF_SAMPLE_BRANCH_ANY_CALL, "any_call") &
+	       filter_is_exact(PERF_SAMPLE_BRANCH_ANY_RETURN, "any_ret") &
+	       filter_is_exact(PERF_SAMPLE_BRANCH_IND_CALL, "ind_call") &
+	       filter_is_exact(PERF_SAMPLE_BRANCH_IND_JUMP, "ind_jmp") &
+	       filter_is_exact(PERF_SAMPLE_BRANCH_COND, "cond") &
+	       filter_is_exact(PERF_SAMPLE_BRANCH_CALL, "call") &
+	       filter_is_exact(PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_IND_CALL,
+			       "cond and ind_call");
+}
+
+/* Types, levels and flags of the entries of one sample. */
+static bool options_are_there(void)
+{
+	static const unsigned int types[ROUND] = {
+		PERF_BR_CALL, PERF_BR_RET, PERF_BR_IND_CALL, PERF_BR_RET, PERF_BR_IND,
+		PERF_BR_UNCOND, PERF_BR_COND,
+	};
+	struct perf_event_attr attr = branch_attr(FORM_ANY | PERF_SAMPLE_BRANCH_TYPE_SAVE |
+						  PERF_SAMPLE_BRANCH_PRIV_SAVE |
+						  PERF_SAMPLE_BRANCH_NO_FLAGS |
+						  PERF_SAMPLE_BRANCH_NO_CYCLES);
+	unsigned int checked = 0, wrong = 0;
+	struct perf_event_header *h;
+	struct branch b[ROUND];
+	struct ring ring;
+	int fd;
+
+	need_branches();
+	branches_of(branch_loop_points, b);
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	event_enable(fd);
+	branch_loop(ROUNDS / 10);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		const struct perf_branch_entry *e;
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		e = (void *)(s.branches + 1);
+		for (unsigned int i = 0; i < *s.branches; i++) {
+			int at = position_of(&e[i], b, ROUND);
+
+			if (at < 0)
+				continue;
+			checked++;
+			wrong += e[i].type != types[at] || e[i].priv != PERF_BR_PRIV_USER ||
+				 e[i].mispred || e[i].predicted || e[i].cycles;
+		}
+	}
+	return expect(checked > 20 * depth, "%u entries of the loop", checked) &&
+	       expect_eq("entries with wrong types or flags", wrong, 0);
+}
+
+/* With a short period, samples have the return from the interrupt of the sample before. */
+static bool kernel_addresses_are_dropped(void)
+{
+	struct perf_event_attr attr = branch_attr(FORM_ANY);
+	struct perf_event_header *h;
+	struct tally t = { 0 };
+	struct branch b[ROUND];
+	struct ring ring;
+	int fd;
+
+	need_branches();
+	attr.sample_period = 61;
+	branches_of(branch_loop_points, b);
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	event_enable(fd);
+	branch_loop(ROUNDS / 20);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		check_sample(&s, b, ROUND, &t);
+	}
+	return expect(t.samples > 100, "%u samples", t.samples) &&
+	       expect_eq("kernel addresses", t.kernel, 0);
+}
+
+#define TURNS	200
+
+/* Runs the other loop each time the gate opens. */
+static pid_t fork_other(struct gate *go, struct gate *back)
+{
+	pid_t pid = fork_child();
+
+	if (pid)
+		return pid;
+	for (;;) {
+		gate_wait(go);
+		other_loop(50);
+		gate_open(back);
+	}
+}
+
+static void take_turns(struct gate *go, struct gate *back)
+{
+	for (unsigned int i = 0; i < TURNS; i++) {
+		gate_open(go);
+		gate_wait(back);
+		branch_loop(150);
+	}
+}
+
+/* Entries with an address of a loop that the sampled task does not run. */
+static unsigned int foreign_entries(const struct sample *s, const uint32_t *at)
+{
+	const struct perf_branch_entry *e = (void *)(s->branches + 1);
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < *s->branches; i++)
+		n += in_loop(at, e[i].from) || in_loop(at, e[i].to);
+	return n;
+}
+
+static bool no_entries_of_others(bool of_cpu)
+{
+	struct perf_event_attr attr = branch_attr(FORM_ANY);
+	struct gate go = gate_new(), back = gate_new();
+	unsigned int samples[2] = { 0 }, foreign = 0;
+	struct perf_event_header *h;
+	pid_t other, self = getpid();
+	struct ring ring;
+	int fd;
+
+	need_branches();
+	MUST(pin_to_cpu(0));
+	other = fork_other(&go, &back);
+	attr.sample_period = 311;
+	fd = MUST(perf_open(&attr, of_cpu ? -1 : 0, of_cpu ? 0 : -1, -1, 0));
+	if (!ring_map(&ring, fd, 512))
+		fail_case("mmap");
+	event_enable(fd);
+	take_turns(&go, &back);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		if ((pid_t)s.pid != self && (pid_t)s.pid != other)
+			continue;
+		samples[(pid_t)s.pid == other]++;
+		foreign += foreign_entries(&s, (pid_t)s.pid == other ? branch_loop_points :
+								      other_loop_points);
+	}
+	kill_child(other);
+	return expect(samples[0] > TURNS, "%u samples", samples[0]) &&
+	       expect(!of_cpu || samples[1] > TURNS / 2, "%u samples of the other", samples[1]) &&
+	       expect_eq("entries of the other task", foreign, 0);
+}
+
+static bool task_has_its_own(void)
+{
+	return no_entries_of_others(false);
+}
+
+static bool cpu_tells_tasks_apart(void)
+{
+	return no_entries_of_others(true);
+}
+
+#define BRANCH_REGISTERS	12	/* of the PMU model's statistics; not DEBUGCTL */
+
+/* Switches to a task without events and back. */
+static bool switches_cost(bool with_branches, uint64_t reads, uint64_t writes)
+{
+	struct perf_event_attr attr = branch_attr(FORM_ANY);
+	struct gate go = gate_new(), back = gate_new();
+	struct accesses before, after;
+	pid_t other;
+	int fd;
+
+	need_branches();
+	need_stats();
+	if (!kernel_gives_reasons())
+		skip_case("this kernel writes at every switch");
+	MUST(pin_to_cpu(0));
+	other = fork_other(&go, &back);
+	attr.sample_period = 1ull << 40;
+	if (!with_branches)
+		attr.sample_type = PERF_SAMPLE_IP;
+	fd = open_self(&attr, -1);
+	event_enable(fd);
+	take_turns(&go, &back);
+	before = stats_of(BRANCH_REGISTERS);
+	take_turns(&go, &back);
+	after = stats_of(BRANCH_REGISTERS);
+	close(fd);
+	kill_child(other);
+	/* The scheduler can preempt a task once more than the gates do. */
+	return expect_between("reads", after.reads - before.reads, reads * TURNS,
+			      reads * (TURNS + 20)) &
+	       expect_between("writes", after.writes - before.writes, writes * TURNS,
+			      writes * (TURNS + 20));
+}
+
+static bool switch_writes_once(void)
+{
+	/* In a ring the marker's place has to be read. */
+	return switches_cost(true, records_are_a_ring(), 1);
+}
+
+static bool others_write_nothing(void)
+{
+	return switches_cost(false, 0, 0);
+}
+
+static int open_type(uint64_t type)
+{
+	struct perf_event_attr attr = branch_attr(type);
+
+	return perf_open(&attr, 0, -1, -1, 0);
+}
+
+extern const char stack_bottom[];
+
+#define WITH_FRAMES	\
+	__attribute__((optimize("no-omit-frame-pointer", "no-shrink-wrap")))
+
+/*
+ * A stack of calls: each level calls the next from two places, so that chains differ. The loop at
+ * the bottom takes samples.
+ */
+WITH_FRAMES static noinline void stack_level(unsigned int level, unsigned long path)
+{
+	if (!level) {
+		unsigned long n = 200;
+
+		/* Here the frame is complete. */
+		asm volatile("stack_bottom: dec %0; jnz stack_bottom" : "+r" (n) : : "cc");
+	} else if (path & 1) {
+		stack_level(level - 1, path >> 1);
+		asm volatile("nop" : : : "memory");
+	} else {
+		stack_level(level - 1, path >> 1);
+	}
+	asm volatile("" : : : "memory");
+}
+
+WITH_FRAMES static noinline void stack_walks(unsigned int level)
+{
+	for (unsigned int path = 0; path < 200; path++)
+		stack_level(level, path * 2654435761u);
+}
+
+#define LEVELS	12
+#define CALLERS	3	/* in a chain, behind its length, the context and the address */
+
+/*
+ * The calls in the registers against the chain of frame pointers: each return address is 5 bytes,
+ * the length of a call, behind the address of the call.
+ */
+static unsigned int chains_differ(const struct sample *s)
+{
+	const struct perf_branch_entry *e = (void *)(s->branches + 1);
+	uint64_t nr = *s->branches;
+
+	for (uint64_t i = 0; i < nr && i < LEVELS; i++)
+		if (s->callchain[CALLERS + i] != e[i].from + 5)
+			return 1;
+	return nr < LEVELS;
+}
+
+static bool stacks_are_chains(void)
+{
+	struct perf_event_attr attr = branch_attr(PERF_SAMPLE_BRANCH_USER |
+						  PERF_SAMPLE_BRANCH_CALL_STACK);
+	struct gate go = gate_new(), back = gate_new();
+	unsigned int samples = 0, wrong = 0;
+	struct perf_event_header *h;
+	struct ring ring;
+	pid_t other;
+	int fd;
+
+	need_branches();
+	require_exact_instructions();
+	MUST(pin_to_cpu(0));
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	attr.exclude_callchain_kernel = 1;
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	if (fd < 0 && errno == EOPNOTSUPP)
+		skip_case("no call-stack mode");
+	MUST(fd);
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	other = fork_other(&go, &back);
+	event_enable(fd);
+	for (unsigned int i = 0; i < 10; i++) {
+		gate_open(&go);
+		gate_wait(&back);
+		stack_walks(LEVELS);
+	}
+	event_disable(fd);
+	kill_child(other);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		if (s.ip - (uint64_t)stack_bottom > 3)
+			continue;
+		samples++;
+		wrong += chains_differ(&s);
+	}
+	return expect(samples > 100, "%u samples at the bottom", samples) &&
+	       expect_eq("stacks that are not the chain", wrong, 0);
+}
+
+/* What is refused with the same errno on the stock kernel. */
+static bool refusals(void)
+{
+	bool good = true;
+	pid_t pid;
+
+	need_branches();
+	good &= expect_errno("no kind", open_type(PERF_SAMPLE_BRANCH_USER), EINVAL);
+	good &= expect_errno("unknown bit", open_type(FORM_ANY | 1ull << 40), EINVAL);
+	if (access(CAPS_COUNTERS, F_OK))
+		good &= expect_errno("counters", open_type(FORM_ANY | PERF_SAMPLE_BRANCH_COUNTERS),
+				     EINVAL);
+	if (open_type(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK) >= 0) {
+		good &= expect_errno("a stack and another kind",
+				     open_type(FORM_ANY | PERF_SAMPLE_BRANCH_CALL_STACK), EINVAL);
+		good &= expect(open_type(PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_USER |
+					 PERF_SAMPLE_BRANCH_CALL_STACK) >= 0, "a kernel stack");
+	}
+	pid = fork_child();
+	if (!pid) {
+		MUST(sysctl_set("perf_event_paranoid", 2));
+		MUST(setuid(NOBODY_ID));
+		good &= expect_errno("kernel branches, unprivileged",
+				     open_type(PERF_SAMPLE_BRANCH_KERNEL | PERF_SAMPLE_BRANCH_ANY),
+				     EACCES);
+		good &= expect(open_type(FORM_ANY) >= 0, "own branches, unprivileged");
+		fflush(stdout);
+		_exit(!good);
+	}
+	return child_succeeded(pid) & good;
+}
+
+static const struct test tests[] = {
+	{ "every entry of a sample is the branch before the next", entries_are_the_loop },
+	{ "a filter lets the branches through that it names", filters_select },
+	{ "types and levels are saved, flags are left out", options_are_there },
+	{ "an event of user space shows no address of the kernel", kernel_addresses_are_dropped },
+	{ "a task's samples have no branches of others", task_has_its_own },
+	{ "samples of a CPU have the branches of their task", cpu_tells_tasks_apart },
+	{ "a switch to a task with branch records writes once", switch_writes_once },
+	{ "a switch without branch records does not access them", others_write_nothing },
+	{ "call stacks are the chains of frame pointers", stacks_are_chains },
+	{ "unknown and privileged branches are refused", refusals },
+};
+
+TESTS_MAIN(tests)
+#else
+TESTS_MAIN_SKIPPED("branch records of x86", "not an x86")
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The branch snapshot of a BPF program: the branches that led to it. */
+#include "bpf_prog.h"
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "require.h"
+#include "workloads.h"
+
+#ifdef __x86_64__
+#include "x86_branch.h"
+
+#define MOST		32
+#define NEAR		4096	/* bytes of code without a taken branch */
+
+/* Shared by the test and its program. */
+struct shared {
+	int64_t				size;	/* bytes of entries, or an error */
+	struct perf_branch_entry	entry[MOST];
+};
+
+static volatile struct shared *shared;
+
+/* The program runs at each getppid(2) of any task. */
+static void attach_snapshot(void)
+{
+	int map = bpf_create_map(BPF_MAP_TYPE_ARRAY, sizeof(struct shared), 1, BPF_F_MMAPABLE);
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, 0);
+	int id = tracepoint_id("syscalls/sys_enter_getppid");
+
+	if (map < 0 || id < 0)
+		skip_case("no BPF maps or no tracepoint");
+	shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	if (shared == MAP_FAILED)
+		fail_case("mmap");
+
+	const struct bpf_insn code[] = {
+		/* r6 = &shared */
+		{ .code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = BPF_REG_10, .off = -4 },
+		BPF_LD_MAP_FD(BPF_REG_1, map),
+		BPF_MOV64_REG(BPF_REG_2, BPF_REG_10),
+		BPF_ALU64_IMM(BPF_ADD, BPF_REG_2, -4),
+		BPF_EMIT_CALL(BPF_FUNC_map_lookup_elem),
+		{ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = BPF_REG_0, .off = 1 },
+		BPF_EXIT_INSN(),
+		BPF_MOV64_REG(BPF_REG_6, BPF_REG_0),
+
+		BPF_MOV64_REG(BPF_REG_1, BPF_REG_6),
+		BPF_ALU64_IMM(BPF_ADD, BPF_REG_1, offsetof(struct shared, entry)),
+		BPF_MOV64_IMM(BPF_REG_2, sizeof(shared->entry)),
+		BPF_MOV64_IMM(BPF_REG_3, 0),
+		BPF_EMIT_CALL(BPF_FUNC_get_branch_snapshot),
+		BPF_STX_MEM(BPF_DW, BPF_REG_6, BPF_REG_0, offsetof(struct shared, size)),
+
+		BPF_MOV64_IMM(BPF_REG_0, 0),
+		BPF_EXIT_INSN(),
+	};
+
+	attr.config = id;
+	MUST(ioctl(MUST(perf_open(&attr, 0, -1, -1, 0)), PERF_EVENT_IOC_SET_BPF,
+		   bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, ARRAY_SIZE(code))));
+}
+
+/* The entries that the program found; -1 if there were none. */
+static int take_snapshot(void)
+{
+	memset((void *)shared, 0xa5, sizeof(*shared));
+	short_syscall();
+	return shared->size < 0 ? -1 : shared->size / (int)sizeof(shared->entry[0]);
+}
+
+/* Is the newer branch reached from where the older one leads, without another one? */
+static bool follows(const volatile struct perf_branch_entry *newer,
+		    const volatile struct perf_branch_entry *older)
+{
+	return newer->from - older->to < NEAR;
+}
+
+static bool branches_lead_there(void)
+{
+	struct perf_event_attr attr = branch_attr(FORM_ANY | PERF_SAMPLE_BRANCH_KERNEL);
+	unsigned int broken = 0, kernel = 0;
+	int fd, n;
+
+	need_branches();
+	attach_snapshot();
+	if (take_snapshot() != -1)
+		return expect(false, "entries without an event: %ld", (long)shared->size);
+	attr.exclude_kernel = 0;
+	attr.sample_period = 1ull << 40;
+	fd = open_self(&attr, -1);
+	event_enable(fd);
+	branch_loop(100);
+	n = take_snapshot();
+	event_disable(fd);
+	if (!expect(n >= (int)depth - 1 && n <= MOST, "%d entries", n))
+		return false;
+	for (int i = 0; i < n; i++) {
+		const volatile struct perf_branch_entry *e = &shared->entry[i];
+
+		kernel += e->from >> 63 && e->to >> 63;
+		if (i + 1 < n && !follows(e, e + 1) && !broken++)
+			ktap_note("entry %d: %#lx is not reached from %#lx", i, (long)e->from,
+				  (long)e[1].to);
+	}
+	/* The newest ones are those of the kernel on its way to the program. */
+	return expect_eq("branches out of order", broken, 0) &
+	       expect(kernel >= depth / 2, "%u of %d entries in the kernel", kernel, n) &
+	       expect_eq("entries after the event", (close(fd), take_snapshot()), -1);
+}
+
+static const struct test tests[] = {
+	{ "a snapshot has the branches that led to the program", branches_lead_there },
+};
+
+TESTS_MAIN(tests)
+#else
+TESTS_MAIN_SKIPPED("branch snapshots", "not an x86")
+#endif

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counts in branch records (PERF_SAMPLE_BRANCH_COUNTERS): how often the events of a group have
+ * happened since the branch before. Instructions are the clock of the machine.
+ */
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "records.h"
+#include "require.h"
+
+#ifdef __x86_64__
+#include "x86_branch.h"
+
+#define CAPS_WIDTH	"/sys/bus/event_source/devices/cpu/caps/branch_counter_width"
+#define WIDTH		2
+#define NR		4
+#define BRANCHES	0x00c4	/* BR_INST_RETIRED.ALL_BRANCHES */
+#define CONDITIONAL	0x01c4	/* BR_INST_RETIRED.COND_TAKEN */
+#define INSTRUCTIONS	0x00c0	/* INST_RETIRED.ANY */
+
+static void need_counters(void)
+{
+	need_branches();
+	if (access(CAPS_COUNTERS, F_OK))
+		skip_case("no branch counters");
+}
+
+static struct perf_event_attr counted_attr(uint64_t config, uint64_t type)
+{
+	struct perf_event_attr attr = perf_attr_modes(PERF_TYPE_RAW, config, "u");
+
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_BRANCH_STACK;
+	attr.branch_sample_type = type | PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_COUNTERS;
+	return attr;
+}
+
+static struct perf_event_attr leader_attr(uint64_t config)
+{
+	struct perf_event_attr attr = counted_attr(config, PERF_SAMPLE_BRANCH_ANY);
+
+	attr.sample_period = PERIOD;
+	return attr;
+}
+
+/* An event that has no records of its own. */
+static int open_counted(uint64_t config, int leader)
+{
+	struct perf_event_attr attr = counted_attr(config, 0);
+
+	attr.disabled = 0;
+	return perf_open(&attr, 0, -1, leader, 0);
+}
+
+/* What @config counts up to the branch at position @at of a round, from the one before. */
+static uint64_t counts_of(uint64_t config, int at)
+{
+	/* From the target of the branch before; 3 stands for more, too. */
+	static const uint64_t instructions[ROUND] = { 1, 2, 2, 2, 1, 2, 2 };
+
+	switch (config) {
+	case BRANCHES:
+		return 1;
+	case CONDITIONAL:
+		return at == ROUND - 1;
+	default:
+		return instructions[at];
+	}
+}
+
+/* The counts of the entries of a sample that are of the loop; returns those that are wrong. */
+static unsigned int wrong_counts(const struct sample *s, const uint64_t *config, unsigned int n,
+				 unsigned int *checked)
+{
+	const struct perf_branch_entry *e = (void *)(s->branches + 1);
+	const uint64_t *counts = (void *)(e + *s->branches);
+	struct branch b[ROUND];
+	unsigned int wrong = 0;
+
+	branches_of(branch_loop_points, b);
+	/* The oldest entry has no branch before. */
+	for (unsigned int i = 0; i + 1 < *s->branches; i++) {
+		int at = position_of(&e[i], b, ROUND);
+		uint64_t expected = 0;
+
+		if (at < 0 || position_of(&e[i + 1], b, ROUND) < 0)
+			continue;
+		for (unsigned int j = 0; j < n; j++)
+			expected |= counts_of(config[j], at) << j * WIDTH;
+		if (counts[i] != expected && !wrong++)
+			ktap_note("entry %u at %d: %#lx, not %#lx", i, at, (long)counts[i],
+				  (long)expected);
+		(*checked)++;
+	}
+	return wrong;
+}
+
+static bool group_is_counted(const uint64_t *config, unsigned int n)
+{
+	struct perf_event_attr attr = leader_attr(config[0]);
+	unsigned int samples = 0, checked = 0, wrong = 0;
+	struct perf_event_header *h;
+	struct ring ring;
+	int fd[NR];
+
+	fd[0] = open_self(&attr, -1);
+	for (unsigned int i = 1; i < n; i++)
+		fd[i] = MUST(open_counted(config[i], fd[0]));
+	if (!ring_map(&ring, fd[0], 64))
+		fail_case("mmap");
+	event_enable(fd[0]);
+	branch_loop(ROUNDS / 2);
+	event_disable(fd[0]);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		samples++;
+		wrong += wrong_counts(&s, config, n, &checked);
+	}
+	ring_unmap(&ring);
+	for (unsigned int i = 0; i < n; i++)
+		close(fd[i]);
+	return expect(samples >= 5, "%u samples", samples) &&
+	       expect(checked > samples * (depth - 2) / 2, "%u entries", checked) &&
+	       expect_eq("wrong counts", wrong, 0);
+}
+
+static bool groups_are_counted(void)
+{
+	static const uint64_t orders[][NR] = {
+		{ BRANCHES, CONDITIONAL, INSTRUCTIONS },
+		{ CONDITIONAL, BRANCHES, INSTRUCTIONS },
+		{ INSTRUCTIONS, CONDITIONAL, BRANCHES },
+	};
+
+	need_counters();
+	require_exact_instructions();
+	return group_is_counted(orders[0], 1) && group_is_counted(orders[0], 3) &&
+	       group_is_counted(orders[1], 2) && group_is_counted(orders[1], 3) &&
+	       group_is_counted(orders[2], 3);
+}
+
+static bool caps_are_there(void)
+{
+	char nr[16] = "", width[16] = "";
+
+	need_counters();
+	return expect(read_line(CAPS_COUNTERS, nr, sizeof(nr)) > 0 && atoi(nr) == NR, "%s counters",
+		      nr) &
+	       expect(read_line(CAPS_WIDTH, width, sizeof(width)) > 0 && atoi(width) == WIDTH,
+		      "%s bits", width);
+}
+
+static int open_leader(uint64_t config, uint64_t type)
+{
+	struct perf_event_attr attr = leader_attr(config);
+
+	attr.branch_sample_type = type | PERF_SAMPLE_BRANCH_USER;
+	return perf_open(&attr, 0, -1, -1, 0);
+}
+
+/* What is refused with the same errno on the stock kernel. */
+static bool refusals(void)
+{
+	uint64_t counted = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_COUNTERS;
+	int leader, plain, stack;
+	bool good = true;
+
+	need_counters();
+	good &= expect_errno("a call stack", open_leader(BRANCHES,
+			     PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_COUNTERS), EINVAL);
+	good &= expect_errno("a modifier", open_leader(BRANCHES | 1 << 18, counted), EINVAL);
+	good &= expect_errno("no leader with branches", open_counted(BRANCHES, -1), EINVAL);
+	plain = MUST(open_leader(BRANCHES, PERF_SAMPLE_BRANCH_ANY));
+	good &= expect(open_counted(BRANCHES, plain) >= 0, "a leader that is not counted");
+	stack = MUST(open_leader(BRANCHES, PERF_SAMPLE_BRANCH_CALL_STACK));
+	good &= expect_errno("a leader with a stack", open_counted(BRANCHES, stack), EINVAL);
+	leader = MUST(open_leader(BRANCHES, counted));
+	for (unsigned int i = 1; i < NR; i++)
+		good &= expect(open_counted(CONDITIONAL, leader) >= 0, "event %u", i);
+	return good & expect_errno("one more than there are counters",
+				   open_counted(CONDITIONAL, leader), EINVAL);
+}
+
+static const struct test tests[] = {
+	{ "each branch has the counts of the group's events", groups_are_counted },
+	{ "caps have the number and the width of the counts", caps_are_there },
+	{ "other groups are refused", refusals },
+};
+
+TESTS_MAIN(tests)
+#else
+TESTS_MAIN_SKIPPED("counts in branch records", "not an x86")
+#endif

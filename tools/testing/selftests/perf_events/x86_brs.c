@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Branch sampling of AMD's Zen 3: after an overflow the next 16 taken branches are recorded, then
+ * there is an interrupt. Instructions are the clock of the machine.
+ */
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "records.h"
+#include "require.h"
+
+#ifdef __x86_64__
+#include "x86_branch.h"
+
+#define BRANCH_BRS	"/sys/bus/event_source/devices/cpu/events/branch-brs"
+#define TAKEN		0x00c4	/* retired taken branches */
+#define DEPTH		16
+
+static void need_sampling(void)
+{
+	if (access(BRANCH_BRS, F_OK))
+		skip_case("no branch sampling");
+	need_branches();
+}
+
+static struct perf_event_attr brs_attr(void)
+{
+	struct perf_event_attr attr = branch_attr(FORM_ANY);
+
+	attr.type = PERF_TYPE_RAW;
+	attr.config = TAKEN;
+	return attr;
+}
+
+static bool files_are_there(void)
+{
+	char text[32] = "";
+
+	need_sampling();
+	return expect_eq("caps/branches", depth, DEPTH) &
+	       expect(read_line(BRANCH_BRS, text, sizeof(text)) > 0 &&
+		      !strncmp(text, "event=0xc4", 10), "branch-brs is %s", text);
+}
+
+/* The last branches before each sample; an interrupt can take the place of some. */
+static bool samples_have_branches(uint64_t period)
+{
+	struct perf_event_attr attr = brs_attr();
+	unsigned int samples = 0, full = 0, wrong = 0;
+	struct perf_event_header *h;
+	struct branch b[ROUND];
+	struct ring ring;
+	uint64_t expected;
+	int fd;
+
+	attr.sample_period = period;
+	branches_of(branch_loop_points, b);
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 256))
+		fail_case("mmap");
+	event_enable(fd);
+	branch_loop(ROUNDS);
+	event_disable(fd);
+	expected = perf_count(fd) / period;
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		const struct perf_branch_entry *e;
+		struct sample s;
+		unsigned int good;
+
+		sample_parse(&s, h, &attr);
+		e = (void *)(s.branches + 1);
+		good = follow(e, *s.branches, b, ROUND);
+		samples++;
+		full += good == DEPTH;
+		if (good < *s.branches && !wrong++)
+			ktap_note("sample %u of %u entries: %u is %#lx/%#lx", samples,
+				  (int)*s.branches, good, (long)e[good].from, (long)e[good].to);
+	}
+	ring_unmap(&ring);
+	close(fd);
+	return expect_between("samples", samples, expected - 1, expected + 1) &
+	       expect(full * 10 >= samples * 9 - 20, "%u of %u samples full", full, samples) &
+	       /* The entry into the loop, and the way out of it. */
+	       expect(wrong <= 2, "%u samples with other branches", wrong);
+}
+
+static bool entries_are_the_loop(void)
+{
+	need_sampling();
+	require_exact_instructions();
+	return samples_have_branches(997) && samples_have_branches(113);
+}
+
+static int open_brs(uint64_t config, uint64_t period, uint64_t type, int cpu)
+{
+	struct perf_event_attr attr = brs_attr();
+
+	attr.config = config;
+	attr.sample_period = period;
+	attr.branch_sample_type = type | PERF_SAMPLE_BRANCH_USER;
+	return perf_open(&attr, cpu < 0 ? 0 : -1, cpu, -1, 0);
+}
+
+static bool refusals(void)
+{
+	struct perf_event_attr attr = brs_attr();
+	uint64_t any = PERF_SAMPLE_BRANCH_ANY, shortest = DEPTH;
+	bool good = true;
+	int fd;
+
+	need_sampling();
+	good &= expect_errno("another event", open_brs(0xc2, PERIOD, any, -1), EINVAL);
+	good &= expect_errno("no period", open_brs(TAKEN, 0, any, -1), EINVAL);
+	good &= expect_errno("a short period", open_brs(TAKEN, DEPTH, any, -1), EINVAL);
+	good &= expect_errno("a kind of branch",
+			     open_brs(TAKEN, PERIOD, PERF_SAMPLE_BRANCH_COND, -1), EINVAL);
+	good &= expect_errno("a CPU", open_brs(TAKEN, PERIOD, any, 0), EOPNOTSUPP);
+	attr.freq = 1;
+	good &= expect_errno("a frequency", perf_open(&attr, 0, -1, -1, 0), EINVAL);
+	fd = MUST(open_brs(TAKEN, DEPTH + 1, any, -1));
+	good &= expect_errno("a short period later",
+			     ioctl(fd, PERF_EVENT_IOC_PERIOD, &shortest), EINVAL);
+	return good;
+}
+
+static const struct test tests[] = {
+	{ "sysfs has the depth and the event", files_are_there },
+	{ "samples have the branches after the overflow", entries_are_the_loop },
+	{ "other events and short periods are refused", refusals },
+};
+
+TESTS_MAIN(tests)
+#else
+TESTS_MAIN_SKIPPED("branch sampling", "not an x86")
+#endif

@@ -1,0 +1,667 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Precise samples on x86 (PEBS): the instruction, the registers and the period of each sample of a
+ * known loop. Instructions are the clock of the machine, and with one CPU of cycles, too. Nothing
+ * skids there.
+ */
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "records.h"
+#include "require.h"
+#include "workloads.h"
+
+#ifdef __x86_64__
+#include <asm/perf_regs.h>
+#include "x86_rdpmc.h"
+
+#define CAPS_PRECISE	"/sys/bus/event_source/devices/cpu/caps/max_precise"
+#define PERIOD		997
+#define ROUNDS		40000
+#define XMM_VALUE	0x1234567890abcdefull
+
+/*
+ * Each round of a loop has these instructions, at the addresses in its points. RDI counts the
+ * rounds down, RSI is RDI + 1 after the second instruction.
+ */
+#define LOOP(name)						\
+	asm(".pushsection .text\n"				\
+	    ".globl " #name "\n" #name ":\n"			\
+	    "	movq %rsi, %xmm3\n"				\
+	    "10:	nop\n"					\
+	    "11:	lea 1(%rdi), %rsi\n"			\
+	    "12:	nop\n"					\
+	    "13:	dec %rdi\n"				\
+	    "14:	jnz 10b\n"				\
+	    "	ret\n"						\
+	    ".globl " #name "_points\n"				\
+	    #name "_points: .long 10b, 11b, 12b, 13b, 14b\n"	\
+	    ".popsection");					\
+	void name(unsigned long rounds, unsigned long xmm);	\
+	extern const uint32_t name##_points[5]
+
+LOOP(precise_loop);
+LOOP(other_precise_loop);
+
+#define ROUND		5	/* instructions */
+#define AT_DEC		3
+
+/* RSI and RDI. */
+static const uint64_t two_regs = 1ull << PERF_REG_X86_SI | 1ull << PERF_REG_X86_DI;
+
+/* need_precise() sets it. */
+static unsigned int max_precise;
+
+static void need_precise(void)
+{
+	char line[32];
+
+	if (read_line(CAPS_PRECISE, line, sizeof(line)) <= 0 || !atoi(line))
+		skip_case("no precise samples");
+	max_precise = atoi(line);
+	require_exact_instructions();
+	/* No event is throttled. The rate cannot be set while there is no limit of the time. */
+	sysctl_set("perf_cpu_time_max_percent", 25);
+	sysctl_set("perf_event_max_sample_rate", 10000000);
+	sysctl_set("perf_cpu_time_max_percent", 0);
+}
+
+static struct perf_event_attr precise_attr(uint64_t config, unsigned int precise)
+{
+	struct perf_event_attr attr = hw_attr(config, "u");
+
+	attr.precise_ip = precise;
+	attr.sample_period = PERIOD;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_REGS_INTR;
+	attr.sample_regs_intr = two_regs;
+	return attr;
+}
+
+/* What the samples of an event in a loop show. */
+struct tally {
+	unsigned int	samples, inside, foreign, wrong, inexact, late;
+	int64_t		first, last, farthest;
+};
+
+/* The instruction of a round at an address; -1: none. */
+static int point_of(const uint32_t *points, uint64_t ip)
+{
+	for (int i = 0; i < ROUND; i++)
+		if (points[i] == ip)
+			return i;
+	return -1;
+}
+
+/*
+ * The number of the instruction that a sample is of, from its registers, which are those after it:
+ * 0 is the first one of the loop. -1 if they contradict each other. Without an exact address the
+ * sample has that of the next instruction.
+ */
+static int64_t insn_of(const struct sample *s, const uint32_t *points, unsigned long rounds,
+		       bool exact)
+{
+	int at = point_of(points, s->ip);
+	uint64_t si = s->intr_regs[0], di = s->intr_regs[1];
+
+	if (!exact)
+		at = (at + ROUND - 1) % ROUND;
+	if (at && at < AT_DEC && si != di + 1)
+		return -1;
+	if (at >= AT_DEC && si != di + 2)
+		return -1;
+	return (int64_t)(rounds - di - (at >= AT_DEC)) * ROUND + at;
+}
+
+/*
+ * Samples are a period apart. After a switch the rest of a period is made a little longer, and the
+ * next period is shorter by that.
+ */
+static void tally_sample(struct tally *t, const struct sample *s, const uint32_t *points,
+			 unsigned long rounds, uint64_t period, bool exact)
+{
+	int64_t insn, off;
+
+	t->samples++;
+	if (point_of(points, s->ip) < 0)
+		return;
+	/* After the last instruction the one behind the loop is next. */
+	insn = insn_of(s, points, rounds, exact);
+	if (insn < 0) {
+		if (!t->wrong++)
+			ktap_note("sample %u at %#lx: rsi %#lx, rdi %#lx", t->samples, (long)s->ip,
+				  (long)s->intr_regs[0], (long)s->intr_regs[1]);
+		return;
+	}
+	if (!t->inside++)
+		t->first = insn;
+	off = insn - t->first - (int64_t)(t->inside - 1) * (int64_t)period;
+	t->late += off > 0;
+	if (llabs(off) > llabs(t->farthest))
+		t->farthest = off;
+	t->last = insn;
+}
+
+static void tally_ring(struct tally *t, struct ring *ring, const struct perf_event_attr *attr,
+		       const uint32_t *points, unsigned long rounds, bool exact)
+{
+	struct perf_event_header *h;
+
+	while ((h = ring_next(ring))) {
+		struct sample s;
+
+		if (h->type == PERF_RECORD_LOST || h->type == PERF_RECORD_THROTTLE)
+			t->foreign++;
+		if (h->type != PERF_RECORD_SAMPLE)
+			continue;
+		sample_parse(&s, h, attr);
+		t->inexact += !(h->misc & PERF_RECORD_MISC_EXACT_IP);
+		tally_sample(t, &s, points, rounds, attr->sample_period, exact);
+	}
+}
+
+/* The rest of a period is at least so long, where the part demands it. */
+#define LEAST	32
+
+/*
+ * All samples but those outside of the loop, of which there are few, are where their registers say;
+ * none is lost. Sample n is of event n * period, from 0 on.
+ */
+static bool tally_is_exact(const char *what, const struct tally *t, uint64_t count, uint64_t period,
+			   bool exact)
+{
+	return expect_between(what, t->samples, (count - 1 - LEAST) / period,
+			      (count - 1) / period) &
+	       expect(t->inside + 2 >= t->samples, "%s: %u of %u samples in the loop", what,
+		      t->inside, t->samples) &
+	       expect_eq("registers that are not those of the instruction", t->wrong, 0) &
+	       expect_eq("records of lost samples and throttling", t->foreign, 0) &
+	       expect_eq("samples with another flag of the address", t->inexact,
+			 exact ? 0 : t->samples) &
+	       expect(llabs(t->farthest) <= LEAST, "%s: a sample is %ld beside its period", what,
+		      (long)t->farthest) &
+	       expect(t->late * 20 <= t->samples + 20, "%s: %u of %u are late", what, t->late,
+		      t->samples);
+}
+
+/* Formats 0 to 3 have the address of the next instruction with precise_ip 1. */
+static bool names_insn(unsigned int precise, const struct perf_event_header *h)
+{
+	return precise > 1 || h->misc & PERF_RECORD_MISC_EXACT_IP;
+}
+
+static bool loop_is_exact(struct perf_event_attr *attr, const char *what)
+{
+	struct perf_event_header *h;
+	struct tally t = { 0 };
+	struct ring ring;
+	uint64_t count;
+	bool exact;
+	int fd;
+
+	fd = open_self(attr, -1);
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	event_enable(fd);
+	precise_loop(ROUNDS, XMM_VALUE);
+	event_disable(fd);
+	count = perf_count(fd);
+	h = ring_find(&ring, PERF_RECORD_SAMPLE);
+	if (!expect(h, "%s: samples", what))
+		return false;
+	exact = names_insn(attr->precise_ip, h);
+	ring.tail = 0;
+	tally_ring(&t, &ring, attr, precise_loop_points, ROUNDS, exact);
+	ring_unmap(&ring);
+	close(fd);
+	return tally_is_exact(what, &t, count, attr->sample_period, exact);
+}
+
+static bool each_config_is_exact(uint64_t config, const char *what)
+{
+	bool good = true;
+	char name[48];
+
+	need_precise();
+	for (unsigned int precise = 1; precise <= max_precise; precise++) {
+		struct perf_event_attr attr = precise_attr(config, precise);
+
+		snprintf(name, sizeof(name), "%s, precise_ip %u", what, precise);
+		good &= loop_is_exact(&attr, name);
+	}
+	return good;
+}
+
+static bool instructions_are_exact(void)
+{
+	return each_config_is_exact(PERF_COUNT_HW_INSTRUCTIONS, "instructions");
+}
+
+static bool cycles_are_exact(void)
+{
+	return each_config_is_exact(PERF_COUNT_HW_CPU_CYCLES, "cycles");
+}
+
+/* Each period differs from the one before. */
+static bool frequencies_are_exact(void)
+{
+	struct perf_event_attr attr;
+	struct perf_event_header *h;
+	struct tally t = { 0 };
+	struct ring ring;
+	int64_t before = -1;
+	unsigned int back = 0;
+	int fd;
+
+	need_precise();
+	attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, max_precise);
+	attr.freq = 1;
+	attr.sample_freq = 100000;
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 256))
+		fail_case("mmap");
+	event_enable(fd);
+	precise_loop(100 * ROUNDS, XMM_VALUE);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		tally_sample(&t, &s, precise_loop_points, 100 * ROUNDS, 0,
+			     names_insn(attr.precise_ip, h));
+		back += t.inside && t.last <= before;
+		before = t.last;
+	}
+	return expect(t.samples > 100, "%u samples", t.samples) &
+	       expect(t.inside + 20 >= t.samples, "%u of %u in the loop", t.inside, t.samples) &
+	       expect_eq("registers that are not those of the instruction", t.wrong, 0) &
+	       expect(back <= t.samples - t.inside, "%u samples before the last one", back);
+}
+
+/* Two events with records, and one without in between. */
+static bool two_events_are_exact(void)
+{
+	static const uint64_t periods[] = { 997, 0, 487 };
+	struct perf_event_attr attr[3];
+	struct tally t[3] = { 0 };
+	bool good = true, exact;
+	struct ring ring[3];
+	int fd[3];
+
+	need_precise();
+	for (unsigned int i = 0; i < 3; i++) {
+		attr[i] = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, i == 1 ? 0 : max_precise);
+		attr[i].sample_period = periods[i];
+		if (!periods[i])
+			attr[i].sample_type = 0;
+		fd[i] = perf_open(&attr[i], 0, -1, i ? fd[0] : -1, 0);
+		if (fd[i] < 0 && i == 2) {
+			/* One counter alone has records. */
+			close(fd[1]);
+			close(fd[0]);
+			return true;
+		}
+		MUST(fd[i]);
+		if (periods[i] && !ring_map(&ring[i], fd[i], 64))
+			fail_case("mmap");
+	}
+	ioctl(fd[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+	precise_loop(ROUNDS, XMM_VALUE);
+	ioctl(fd[0], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+	exact = max_precise > 1;
+	for (unsigned int i = 0; i < 3; i += 2) {
+		tally_ring(&t[i], &ring[i], &attr[i], precise_loop_points, ROUNDS, exact);
+		good &= tally_is_exact(i ? "second" : "first", &t[i], perf_count(fd[i]),
+				       periods[i], exact);
+	}
+	return good & expect_eq("the event between them", perf_count(fd[1]), perf_count(fd[0]));
+}
+
+#define TURNS	100
+
+static pid_t fork_other(struct gate *go, struct gate *back)
+{
+	pid_t pid = fork_child();
+
+	if (pid)
+		return pid;
+	for (;;) {
+		gate_wait(go);
+		other_precise_loop(200, 0);
+		gate_open(back);
+	}
+}
+
+static void take_turns(struct gate *go, struct gate *back)
+{
+	for (unsigned int i = 0; i < TURNS; i++) {
+		gate_open(go);
+		gate_wait(back);
+		precise_loop(200, XMM_VALUE);
+	}
+}
+
+/* Two tasks with the same event take turns on a CPU. */
+static bool tasks_have_their_own(void)
+{
+	unsigned int samples[2] = { 0 }, wrong[2] = { 0 }, loose = 0;
+	struct gate go = gate_new(), back = gate_new();
+	struct perf_event_attr attr;
+	struct perf_event_header *h;
+	struct ring ring[2];
+	uint64_t count[2];
+	pid_t other;
+	int fd[2];
+
+	need_precise();
+	MUST(pin_to_cpu(0));
+	other = fork_other(&go, &back);
+	attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, max_precise);
+	for (int i = 0; i < 2; i++) {
+		attr.sample_period = i ? 499 : 293;
+		fd[i] = MUST(perf_open(&attr, i ? other : 0, -1, -1, 0));
+		if (!ring_map(&ring[i], fd[i], 64))
+			fail_case("mmap");
+		event_enable(fd[i]);
+	}
+	take_turns(&go, &back);
+	for (int i = 0; i < 2; i++) {
+		event_disable(fd[i]);
+		count[i] = perf_count(fd[i]);
+		while ((h = ring_next(&ring[i]))) {
+			const uint32_t *mine = i ? other_precise_loop_points : precise_loop_points;
+			const uint32_t *theirs = i ? precise_loop_points :
+						     other_precise_loop_points;
+			struct sample s;
+
+			loose += h->type != PERF_RECORD_SAMPLE;
+			sample_parse(&s, h, &attr);
+			samples[i]++;
+			wrong[i] += (pid_t)s.pid != (i ? other : getpid()) ||
+				    point_of(theirs, s.ip) >= 0;
+			if (point_of(mine, s.ip) >= 0)
+				wrong[i] += insn_of(&s, mine, 200, max_precise > 1) < 0;
+		}
+	}
+	kill_child(other);
+	return expect_between("samples", samples[0], (count[0] - 1 - LEAST) / 293,
+			      (count[0] - 1) / 293) &
+	       expect_between("samples of the other", samples[1], (count[1] - 1 - LEAST) / 499,
+			      (count[1] - 1) / 499) &
+	       expect_eq("samples that are wrong", wrong[0] + wrong[1], 0) &
+	       expect_eq("other records", loose, 0);
+}
+
+#define STORE_REGISTERS		12	/* of the PMU model's statistics; the debug store */
+#define PRECISE_REGISTERS	13
+
+/* Register writes of switches to a task without events and back. */
+static bool switches_write(unsigned int precise, uint64_t writes)
+{
+	struct gate go = gate_new(), back = gate_new();
+	struct accesses before[2], after[2];
+	struct perf_event_attr attr;
+	pid_t other;
+	int fd;
+
+	need_stats();
+	if (!kernel_gives_reasons())
+		skip_case("this kernel writes at every switch");
+	MUST(pin_to_cpu(0));
+	other = fork_other(&go, &back);
+	attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, precise);
+	attr.sample_period = 1ull << 30;
+	fd = open_self(&attr, -1);
+	event_enable(fd);
+	take_turns(&go, &back);
+	for (int i = 0; i < 2; i++)
+		before[i] = stats_of(STORE_REGISTERS + i);
+	take_turns(&go, &back);
+	for (int i = 0; i < 2; i++)
+		after[i] = stats_of(STORE_REGISTERS + i);
+	close(fd);
+	kill_child(other);
+	return expect_eq("reads of PEBS registers", after[1].reads - before[1].reads, 0) &
+	       expect_eq("writes of PEBS registers", after[1].writes - before[1].writes, writes);
+}
+
+/* At precision 1: the branch records of higher ones are written at a switch on old parts. */
+static bool switches_write_nothing(void)
+{
+	need_precise();
+	return switches_write(1, 0) & switches_write(0, 0);
+}
+
+/* The chain begins at the instruction of the sample. */
+static bool chains_begin_there(void)
+{
+	struct perf_event_attr attr;
+	struct perf_event_header *h;
+	unsigned int samples = 0, wrong = 0;
+	struct ring ring;
+	int fd;
+
+	need_precise();
+	attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, max_precise);
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	event_enable(fd);
+	precise_loop(ROUNDS / 4, XMM_VALUE);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		samples++;
+		wrong += s.callchain[0] < 2 || s.callchain[1] != (uint64_t)PERF_CONTEXT_USER ||
+			 s.callchain[2] != s.ip;
+	}
+	return expect(samples > 40, "%u samples", samples) & expect_eq("chains", wrong, 0);
+}
+
+/* Samples of the kernel have its addresses, and those of user space none of them. */
+static bool levels_are_kept(void)
+{
+	struct perf_event_header *h;
+	struct perf_event_attr attr;
+	unsigned int samples = 0, wrong = 0;
+	struct ring ring;
+	int fd;
+
+	need_precise();
+	for (int kernel = 0; kernel < 2; kernel++) {
+		for (unsigned int precise = 1; precise <= max_precise; precise++) {
+			attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, precise);
+			attr.exclude_user = kernel;
+			attr.exclude_kernel = !kernel;
+			/* Odd: with user instructions of a call it meets each of them. */
+			attr.sample_period = kernel ? 4999 : 131;
+			fd = open_self(&attr, -1);
+			if (!ring_map(&ring, fd, 64))
+				fail_case("mmap");
+			event_enable(fd);
+			for (int i = 0; i < 1000; i++)
+				syscall(__NR_getppid);
+			event_disable(fd);
+			for (; (h = ring_find(&ring, PERF_RECORD_SAMPLE)); samples++) {
+				struct sample s;
+
+				sample_parse(&s, h, &attr);
+				wrong += s.ip >> 63 != (unsigned int)kernel ||
+					 (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) !=
+					 (kernel ? PERF_RECORD_MISC_KERNEL :
+						   PERF_RECORD_MISC_USER);
+			}
+			ring_unmap(&ring);
+			close(fd);
+		}
+	}
+	return expect(samples > 20 * max_precise, "%u samples", samples) &
+	       expect_eq("samples of another level", wrong, 0);
+}
+
+/* Records of newer parts have XMM registers. */
+static bool xmm_is_sampled(void)
+{
+	struct perf_event_header *h;
+	struct perf_event_attr attr;
+	unsigned int samples = 0, wrong = 0;
+	struct ring ring;
+	int fd;
+
+	need_precise();
+	attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, 2 > max_precise ? max_precise : 2);
+	attr.sample_regs_intr |= 3ull << PERF_REG_X86_XMM3;
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	if (fd < 0) {
+		attr.precise_ip = 0;
+		return expect_errno("XMM registers", -1, EINVAL) &
+		       expect_errno("XMM, not precise", perf_open(&attr, 0, -1, -1, 0), EINVAL);
+	}
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	event_enable(fd);
+	precise_loop(ROUNDS / 4, XMM_VALUE);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		if (point_of(precise_loop_points, s.ip) < 0)
+			continue;
+		samples++;
+		wrong += s.intr_regs[2] != XMM_VALUE || s.intr_regs[3];
+	}
+	attr.precise_ip = 0;
+	return expect(samples > 40, "%u samples", samples) & expect_eq("values", wrong, 0) &
+	       expect_errno("XMM, not precise", perf_open(&attr, 0, -1, -1, 0), EINVAL);
+}
+
+#define EVENTS		"/sys/bus/event_source/devices/cpu/events/"
+#define DATA_PAGES	8
+#define STRIDE		0x440
+#define LDLAT		32
+
+/* The selection of a file like event=0xcd,umask=0x1,ldlat=3; 0 if there is none. */
+static uint64_t select_of_file(const char *path)
+{
+	unsigned int event, umask;
+	char line[64];
+
+	if (read_line(path, line, sizeof(line)) <= 0 ||
+	    sscanf(line, "event=%x,umask=%x", &event, &umask) != 2)
+		return 0;
+	return event | umask << 8;
+}
+
+/* Loads of words that are STRIDE bytes apart; RSI is the address of the word. */
+static void load_words(const char *from, unsigned long n)
+{
+	asm volatile("loads_from: mov (%0), %%rax; add %2, %0; dec %1; jnz loads_from"
+		     : "+S" (from), "+c" (n) : "i" (STRIDE) : "rax", "memory", "cc");
+}
+
+/* The machine's rule for the cycles that a load takes. */
+static uint64_t cycles_of_load(uint64_t address)
+{
+	return 4 << (address >> 10 & 7);
+}
+
+/* Only loads above the threshold are events; each sample has the address that RSI had. */
+static bool loads_have_their_data(void)
+{
+	unsigned int samples = 0, wrong = 0, outside = 0, n = DATA_PAGES * 4096 / STRIDE;
+	static char data[DATA_PAGES * 4096] __aligned(4096);
+	struct perf_event_header *h;
+	struct perf_event_attr attr;
+	struct ring ring;
+	int fd;
+
+	need_precise();
+	attr = precise_attr(0, max_precise < 2 ? max_precise : 2);
+	attr.type = PERF_TYPE_RAW;
+	attr.config = select_of_file(EVENTS "mem-loads");
+	if (!attr.config)
+		return expect_eq("an event mem-loads of Core 2 alone is missing",
+				 access(EVENTS "mem-stores", F_OK), -1);
+	attr.config1 = LDLAT;
+	attr.sample_period = 37;
+	attr.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC;
+	if (!access(EVENTS "mem-loads-aux", F_OK)) {
+		if (!expect_refused("the source without mem-loads-aux",
+				    perf_open(&attr, 0, -1, -1, 0), ENODATA, "DATA_SRC"))
+			return false;
+		attr.sample_type &= ~PERF_SAMPLE_DATA_SRC;
+	}
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	memset(data, 0, sizeof(data));
+	event_enable(fd);
+	for (int i = 0; i < 200; i++)
+		load_words(data, n);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		union perf_mem_data_src source;
+		uint64_t cycles;
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		source.val = s.data_src;
+		samples++;
+		if (s.addr - (uint64_t)data >= sizeof(data)) {
+			outside++;
+			continue;
+		}
+		cycles = cycles_of_load(s.addr);
+		/* Where there are two latencies, that of the caches is half of the other. */
+		wrong += s.addr != s.intr_regs[0] || cycles <= LDLAT ||
+			 (s.weight != cycles && s.weight != cycles / 2) ||
+			 (s.data_src && source.mem_op != PERF_MEM_OP_LOAD);
+	}
+	return expect(samples > 50 && outside * 10 <= samples, "%u samples, %u of other data",
+		      samples, outside) &
+	       expect_eq("samples with wrong data", wrong, 0);
+}
+
+static bool refusals(void)
+{
+	struct perf_event_attr attr;
+	bool good = true;
+
+	need_precise();
+	attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, max_precise);
+	attr.sample_period = 0;
+	good &= expect_refused("no period", perf_open(&attr, 0, -1, -1, 0), EINVAL, "precise_ip");
+	if (max_precise < 3) {
+		attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, max_precise + 1);
+		good &= expect_refused("more precise", perf_open(&attr, 0, -1, -1, 0), EOPNOTSUPP,
+				       "precise_ip");
+	}
+	attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, 1);
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER;
+	attr.sample_regs_user = 1ull << PERF_REG_X86_XMM3;
+	return good & expect_errno("XMM of user space", perf_open(&attr, 0, -1, -1, 0), EINVAL);
+}
+
+static const struct test tests[] = {
+	{ "instructions: each sample is at the end of its period", instructions_are_exact },
+	{ "cycles: each sample is at the end of its period", cycles_are_exact },
+	{ "samples at a frequency have the registers of their instruction", frequencies_are_exact },
+	{ "two precise events of a group and a counting one are exact", two_events_are_exact },
+	{ "a task's precise samples are its own, and none is lost", tasks_have_their_own },
+	{ "a switch with precise samples accesses no register of theirs", switches_write_nothing },
+	{ "a call chain begins at the instruction of its sample", chains_begin_there },
+	{ "samples of user space and of the kernel have their addresses", levels_are_kept },
+	{ "XMM registers are sampled where records have them", xmm_is_sampled },
+	{ "loads have their address and latency", loads_have_their_data },
+	{ "what no precise sample has is refused", refusals },
+};
+
+TESTS_MAIN(tests)
+#else
+TESTS_MAIN_SKIPPED("precise samples of x86", "not an x86")
+#endif

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Top-down metrics. The emulator's PERF_METRICS has fixed fractions of the slots, of 255: so each
+ * metric is known from the slots, to the rounding of one slot for each time that it was read.
+ */
+#include "events.h"
+#include "expect.h"
+#include "harness.h"
+#include "processes.h"
+#include "require.h"
+#include "workloads.h"
+
+#ifdef __x86_64__
+#include "x86_rdpmc.h"
+
+#define SLOTS		0x0400
+#define METRIC(n)	(0x8000 + ((n) << 8))
+#define METRICS		8
+#define LOOPS		1000000
+#define SLOTS_FILE	"/sys/bus/event_source/devices/cpu/events/slots"
+#define LEVEL_2_FILE	"/sys/bus/event_source/devices/cpu/events/topdown-heavy-ops"
+
+static const unsigned int fraction[METRICS] = { 0x66, 0x19, 0x33, 0x4d, 0x0c, 0x10, 0x20, 0x40 };
+
+/* What read() of a group returns. */
+struct topdown {
+	uint64_t nr, enabled, running;
+	uint64_t value[1 + METRICS];
+};
+
+struct group {
+	int		fd[1 + METRICS];
+	unsigned int	metrics;
+};
+
+static unsigned int nr_metrics(void)
+{
+	if (access(SLOTS_FILE, F_OK))
+		skip_case("no metrics");
+	return access(LEVEL_2_FILE, F_OK) ? 4 : METRICS;
+}
+
+static struct perf_event_attr topdown_attr(uint64_t config)
+{
+	struct perf_event_attr attr = perf_attr_modes(PERF_TYPE_RAW, config, "u");
+
+	attr.disabled = config == SLOTS;
+	attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
+			   PERF_FORMAT_TOTAL_TIME_RUNNING;
+	return attr;
+}
+
+static struct group group_open(bool inherit)
+{
+	struct group g = { .metrics = nr_metrics() };
+
+	for (unsigned int i = 0; i <= g.metrics; i++) {
+		struct perf_event_attr attr = topdown_attr(i ? METRIC(i - 1) : SLOTS);
+
+		attr.inherit = inherit;
+		g.fd[i] = open_self(&attr, i ? g.fd[0] : -1);
+	}
+	return g;
+}
+
+static void group_close(const struct group *g)
+{
+	for (unsigned int i = 0; i <= g->metrics; i++)
+		close(g->fd[i]);
+}
+
+static struct topdown group_read(const struct group *g)
+{
+	struct topdown t = { };
+
+	MUST(read(g->fd[0], &t, sizeof(t)));
+	return t;
+}
+
+/* Each metric is its fraction of the slots, with at most @reads slots rounded off. */
+static bool fractions_hold(const char *what, const struct group *g, const struct topdown *t,
+			   unsigned int reads)
+{
+	uint64_t slots = t->value[0];
+	bool good = expect_eq(what, t->nr, 1 + g->metrics);
+
+	for (unsigned int i = 0; i < g->metrics; i++)
+		good &= expect_near(what, t->value[1 + i], slots * fraction[i] / 255, reads);
+	return good;
+}
+
+/* Four slots in each cycle, a cycle to an instruction. */
+#define LOOP_SLOTS(n)	(4 * LOOP_INSNS(n))
+
+static bool counts_are_exact(void)
+{
+	struct group g = group_open(false);
+	struct topdown t;
+	bool good;
+
+	event_enable(g.fd[0]);
+	run_loop(LOOPS);
+	event_disable(g.fd[0]);
+	t = group_read(&g);
+	good = fractions_hold("once", &g, &t, 1);
+	good &= expect_between("slots", t.value[0], LOOP_SLOTS(LOOPS),
+			       LOOP_SLOTS(LOOPS) * 1001 / 1000);
+	group_close(&g);
+	return good;
+}
+
+/* While it runs; each read is consistent, and what is rounded off does not add up. */
+static bool reads_do_not_drift(void)
+{
+	struct group g = group_open(false);
+	struct topdown t, last = { };
+	bool good = true;
+
+	event_enable(g.fd[0]);
+	for (unsigned int i = 0; i < 2000 && good; i++) {
+		run_loop(50);
+		t = group_read(&g);
+		good &= fractions_hold("a read", &g, &t, 1);
+		for (unsigned int k = 0; k <= g.metrics; k++)
+			good &= expect(t.value[k] >= last.value[k], "count %u grows", k);
+		last = t;
+	}
+	good &= expect(t.value[0] > LOOP_SLOTS(2000 * 50), "slots of all reads");
+	group_close(&g);
+	return good;
+}
+
+/* Two tasks on one CPU that count and take turns, beside one that does not count. */
+static bool switches_keep_counts(void)
+{
+	struct group g;
+	struct topdown t;
+	bool good = true;
+	uint64_t before;
+	pid_t child[2];
+
+	nr_metrics();
+	MUST(pin_to_cpu(0));
+	for (int i = 0; i < 2; i++) {
+		child[i] = MUST(fork());
+		if (child[i])
+			continue;
+		if (i)
+			g = group_open(false), event_enable(g.fd[0]);
+		for (int k = 0; k < 300; k++) {
+			run_loop(LOOPS / 300);
+			sched_yield();
+		}
+		if (i) {
+			event_disable(g.fd[0]);
+			t = group_read(&g);
+			good = fractions_hold("the child", &g, &t, 1);
+		}
+		_exit(!good);
+	}
+	g = group_open(false);
+	before = thread_switches();
+	event_enable(g.fd[0]);
+	for (int k = 0; k < 300; k++) {
+		run_loop(LOOPS / 300);
+		sched_yield();
+	}
+	event_disable(g.fd[0]);
+	t = group_read(&g);
+	good &= expect(thread_switches() - before > 50, "there were switches");
+	good &= fractions_hold("this task", &g, &t, 1);
+	good &= expect_between("slots", t.value[0], LOOP_SLOTS(LOOPS / 300 * 300),
+			       LOOP_SLOTS(LOOPS) * 102 / 100);
+	for (int i = 0; i < 2; i++) {
+		int status;
+
+		MUST(waitpid(child[i], &status, 0));
+		good &= expect_eq("status of a child", status, 0);
+	}
+	group_close(&g);
+	return good;
+}
+
+/* Two groups have to take turns: the slots counter is one. */
+static bool groups_take_turns(void)
+{
+	struct group g[2] = { group_open(false), group_open(false) };
+	bool good = true;
+
+	for (int i = 0; i < 2; i++)
+		event_enable(g[i].fd[0]);
+	spin_ms(200);
+	for (int i = 0; i < 2; i++)
+		event_disable(g[i].fd[0]);
+	for (int i = 0; i < 2; i++) {
+		struct topdown t = group_read(&g[i]);
+
+		good &= fractions_hold("a group", &g[i], &t, 1);
+		good &= expect(t.value[0], "group %d counted", i);
+		good &= expect(t.running && t.running < t.enabled, "group %d had a turn", i);
+		group_close(&g[i]);
+	}
+	return good;
+}
+
+static bool children_are_added(void)
+{
+	struct perf_event_attr attr;
+	unsigned int n = nr_metrics();
+	uint64_t slots, count;
+	int fd[1 + METRICS];
+	bool good = true;
+
+	for (unsigned int i = 0; i <= n; i++) {
+		attr = topdown_attr(i ? METRIC(i - 1) : SLOTS);
+		attr.read_format = 0;
+		attr.inherit = 1;
+		fd[i] = open_self(&attr, i ? fd[0] : -1);
+	}
+	event_enable(fd[0]);
+	for (int i = 0; i < 4; i++) {
+		pid_t child = MUST(fork());
+
+		if (!child) {
+			run_loop(LOOPS);
+			_exit(0);
+		}
+		MUST(waitpid(child, NULL, 0));
+	}
+	event_disable(fd[0]);
+	slots = perf_count(fd[0]);
+	good &= expect(slots >= LOOP_SLOTS(4 * LOOPS), "slots of four children");
+	for (unsigned int i = 0; i < n; i++) {
+		count = perf_count(fd[1 + i]);
+		/* Five tasks round off. */
+		good &= expect_near("metric", count, slots * fraction[i] / 255, 5);
+		close(fd[1 + i]);
+	}
+	close(fd[0]);
+	return good;
+}
+
+/* Metrics that join and leave while slots count, and that are closed after their leader. */
+static bool members_come_and_go(void)
+{
+	struct perf_event_attr attr = topdown_attr(SLOTS), metric = topdown_attr(METRIC(0));
+	uint64_t slots[3], retiring;
+	bool good = true;
+	int fd[2];
+
+	nr_metrics();
+	attr.read_format = 0;
+	metric.read_format = 0;
+	metric.disabled = 1;
+	fd[0] = open_self(&attr, -1);
+	fd[1] = open_self(&metric, fd[0]);
+	event_enable(fd[0]);
+	run_loop(LOOPS);
+	event_enable(fd[1]);
+	slots[0] = perf_count(fd[0]);
+	run_loop(LOOPS);
+	event_disable(fd[1]);
+	slots[1] = perf_count(fd[0]);
+	run_loop(LOOPS);
+	slots[2] = perf_count(fd[0]);
+	retiring = perf_count(fd[1]);
+	good &= expect_near_permille("before", slots[0], LOOP_SLOTS(LOOPS), 2);
+	good &= expect_near_permille("with", slots[1] - slots[0], LOOP_SLOTS(LOOPS), 2);
+	good &= expect_near_permille("after", slots[2] - slots[1], LOOP_SLOTS(LOOPS), 2);
+	good &= expect_near_permille("the metric", retiring,
+				     (slots[1] - slots[0]) * fraction[0] / 255, 2);
+	event_enable(fd[1]);
+	close(fd[0]);
+	retiring = perf_count(fd[1]);
+	run_loop(LOOPS);
+	good &= expect_eq("without its leader", perf_count(fd[1]), retiring);
+	close(fd[1]);
+	return good;
+}
+
+/* RDPMC shows both registers; they continue over switches, and start again when enabled again. */
+static bool programs_read_registers(void)
+{
+	volatile struct perf_event_mmap_page *slots, *metric;
+	struct group g = group_open(false);
+	uint64_t all = g.metrics == 4 ? 0xffffffff : ~0ull, first, second;
+	struct topdown t;
+	bool good = true;
+
+	slots = map_event(g.fd[0]);
+	metric = map_event(g.fd[1]);
+	event_enable(g.fd[0]);
+	run_loop(LOOPS);
+	good &= expect_eq("index of slots", slots->index - 1, 1 << 30 | 3);
+	good &= expect_eq("index of a metric", metric->index - 1, 1 << 29);
+	good &= expect_eq("fractions", read_rdpmc(1 << 29), 0x4020100c4d331966ull & all);
+	first = read_rdpmc(1 << 30 | 3);
+	good &= expect_near_permille("slots", first, LOOP_SLOTS(LOOPS), 2);
+	sleep_ms(20);
+	t = group_read(&g);
+	run_loop(LOOPS);
+	second = read_rdpmc(1 << 30 | 3);
+	good &= expect_near_permille("slots after a switch and a read", second - first,
+				     LOOP_SLOTS(LOOPS), 5);
+	good &= expect_eq("fractions again", read_rdpmc(1 << 29), 0x4020100c4d331966ull & all);
+	t = group_read(&g);
+	good &= fractions_hold("read()", &g, &t, 1);
+	event_disable(g.fd[0]);
+	event_enable(g.fd[0]);
+	good &= expect(read_rdpmc(1 << 30 | 3) < 100000, "enabled again from 0");
+	group_close(&g);
+	return good;
+}
+
+static int try_open(uint64_t config, uint64_t period, int leader)
+{
+	struct perf_event_attr attr = topdown_attr(config);
+
+	attr.sample_period = period;
+	return perf_open(&attr, 0, -1, leader, 0);
+}
+
+static bool refusals(void)
+{
+	unsigned int n = nr_metrics();
+	struct perf_event_attr attr;
+	int slots, cycles, sampling;
+	bool good = true;
+
+	slots = MUST(try_open(SLOTS, 0, -1));
+	sampling = MUST(try_open(SLOTS, 100000, -1));
+	cycles = MUST(try_open(0x3c, 0, -1));
+	good &= expect_refused("alone", try_open(METRIC(0), 0, -1), EINVAL, "slots");
+	good &= expect_refused("behind cycles", try_open(METRIC(0), 0, cycles), EINVAL, "slots");
+	good &= expect_refused("sampling", try_open(METRIC(0), 1000, slots), EINVAL, "sample");
+	good &= expect_refused("behind sampling slots", try_open(METRIC(0), 0, sampling), EINVAL,
+			       "sample");
+	good &= expect_refused("with cmask", try_open(METRIC(0) | 1 << 24, 0, slots), EINVAL, NULL);
+	good &= expect_refused("one too many", try_open(METRIC(n), 0, slots), EINVAL, NULL);
+	attr = topdown_attr(METRIC(0));
+	attr.config1 = 1;
+	good &= expect_refused("with config1", perf_open(&attr, 0, -1, slots, 0), EINVAL,
+			       "config1");
+	good &= expect(try_open(METRIC(0), 0, slots) >= 0, "behind slots");
+	good &= expect_refused("twice", try_open(METRIC(0), 0, slots), EINVAL, NULL);
+	return good;
+}
+
+static const struct test tests[] = {
+	{ "metrics are their fractions of the slots", counts_are_exact },
+	{ "reads are consistent and do not drift", reads_do_not_drift },
+	{ "counts survive switches", switches_keep_counts },
+	{ "two groups take turns", groups_take_turns },
+	{ "children are added", children_are_added },
+	{ "metrics join and leave", members_come_and_go },
+	{ "programs read the registers", programs_read_registers },
+	{ "other groups are refused", refusals },
+};
+
+TESTS_MAIN(tests)
+#else
+TESTS_MAIN_SKIPPED("top-down metrics", "not an x86")
+#endif
