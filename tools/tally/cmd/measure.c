@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the options of stat, record and top have in common: targets, signals, the clock. */
+#include "measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A list of tasks, "1,20,300". The array becomes longer with each call. */
+static int measure_tasks(const char *text, pid_t **tasks, int *n)
+{
+	while (*text) {
+		char *end;
+		long task = strtol(text, &end, 10);
+		pid_t *more;
+
+		if (end == text || task <= 0 || (*end && *end != ','))
+			return -EINVAL;
+		more = realloc(*tasks, (*n + 1) * sizeof(**tasks));
+		if (!more)
+			return -ENOMEM;
+		*tasks = more;
+		more[(*n)++] = task;
+		text = end + (*end == ',');
+	}
+	return *n ? 0 : -EINVAL;
+}
+
+/* A list of cgroups, "a,b/c", which is cut at the commas. */
+static int measure_cgroups(char *text, struct tally_target *target)
+{
+	char *name;
+
+	while ((name = strsep(&text, ","))) {
+		char **more = realloc(target->cgroups, (target->nr_cgroups + 1) * sizeof(char *));
+
+		if (!more)
+			return -ENOMEM;
+		target->cgroups = more;
+		more[target->nr_cgroups++] = name;
+	}
+	return 0;
+}
+
+/**
+ * measure_target_option() - one of the options MEASURE_TARGET_OPTIONS
+ * @target: what the option names is added here
+ * @option: its letter
+ * @value: its value, which is cut at commas and has to stay; or NULL
+ *
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int measure_target_option(struct tally_target *target, int option, char *value)
+{
+	switch (option) {
+	case 'a':
+		target->all_cpus = true;
+		return 0;
+	case 'C':
+		target->cpus = value;
+		return 0;
+	case 'p':
+		return measure_tasks(value, &target->pids, &target->nr_pids);
+	case 't':
+		return measure_tasks(value, &target->tids, &target->nr_tids);
+	default:
+		return measure_cgroups(value, target);
+	}
+}
+
+/**
+ * measure_block_signals() - keep signals for measure_wait()
+ * @options: gets the set
+ */
+void measure_block_signals(struct measure_options *options)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGCHLD };
+
+	sigemptyset(&options->signals);
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		sigaddset(&options->signals, ends[i]);
+	sigprocmask(SIG_BLOCK, &options->signals, NULL);
+}
+
+/**
+ * measure_wait() - wait for a signal
+ * @options: options with the set of signals
+ * @seconds: at most this long
+ *
+ * Return: number of the signal, 0 after the time.
+ */
+int measure_wait(const struct measure_options *options, double seconds)
+{
+	struct timespec time = { 0 };
+	int ret;
+
+	if (seconds > 0) {
+		time.tv_sec = seconds;
+		time.tv_nsec = (seconds - time.tv_sec) * 1e9;
+	}
+	ret = sigtimedwait(&options->signals, NULL, &time);
+	return ret > 0 ? ret : 0;
+}
+
+/**
+ * measure_target_alive() - whether something is left to measure
+ * @target: target
+ *
+ * Return: false if it has tasks, and all of these have ended.
+ */
+bool measure_target_alive(const struct tally_target *target)
+{
+	for (int i = 0; i < target->nr_pids; i++) {
+		if (!kill(target->pids[i], 0) || errno != ESRCH)
+			return true;
+	}
+	for (int i = 0; i < target->nr_tids; i++) {
+		if (!kill(target->tids[i], 0) || errno != ESRCH)
+			return true;
+	}
+	return !target->nr_pids && !target->nr_tids;
+}
+
+/**
+ * measure_now() - the monotonic clock
+ *
+ * Return: seconds.
+ */
+double measure_now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec + time.tv_nsec / 1e9;
+}
+
+/**
+ * measure_complain() - print why a command fails
+ * @command: name of the command
+ * @err: reason
+ *
+ * Return: 1, the exit status.
+ */
+int measure_complain(const char *command, const struct tally_error *err)
+{
+	fflush(stdout);
+	fprintf(stderr, "tally %s: %s\n", command, err->text);
+	return 1;
+}
+
+/**
+ * measure_fallback_note() - print what tally_open() did without
+ * @session: session that is open
+ */
+void measure_fallback_note(const struct tally_opened *session)
+{
+	static const struct {
+		unsigned int bit;
+		const char *text;
+	} notes[] = {
+		{ TALLY_FELL_USER, "the kernel is not measured: kernel.perf_event_paranoid" },
+		{ TALLY_FELL_CLOCK, "no cycles here: cpu-clock takes their place" },
+		{ TALLY_FELL_PRECISE, "samples are less precise than was asked for" },
+		{ TALLY_FELL_GROUP, "a group that does not fit was split" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
+		if (session->fell_back & notes[i].bit)
+			fprintf(stderr, "tally: %s\n", notes[i].text);
+	}
+}

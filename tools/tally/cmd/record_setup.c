@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Attrs of events that are sampled. */
+#include "record_setup.h"
+
+#include <stdlib.h>
+
+#include "names.h"
+
+#define DEFAULT_FREQUENCY	4000
+#define DEFAULT_STACK		8192
+
+/**
+ * record_user_registers() - registers that an unwinder needs
+ *
+ * Return: mask for sample_regs_user: all general registers that the architecture's
+ * asm/perf_regs.h numbers, without those that a 64-bit program does not have.
+ */
+uint64_t record_user_registers(void)
+{
+#if defined(__x86_64__)
+	/* AX to GS but for the segments DS, ES, FS and GS, and R8 to R15. */
+	return 0xff0fff;
+#elif defined(__aarch64__)
+	/* X0 to X29, LR, SP and PC. */
+	return 0x1ffffffff;
+#else
+	return 0;
+#endif
+}
+
+/* The default frequency, or the highest that the kernel allows. */
+static uint64_t usual_frequency(void)
+{
+	uint64_t most;
+	char text[32];
+
+	if (tally_file_text("/proc/sys/kernel/perf_event_max_sample_rate", text, sizeof(text)) <= 0)
+		return DEFAULT_FREQUENCY;
+	most = strtoull(text, NULL, 10);
+	return most && most < DEFAULT_FREQUENCY ? most : DEFAULT_FREQUENCY;
+}
+
+static void set_rate(struct tally_counter *event, const struct record_setup *setup)
+{
+	struct perf_event_attr *attr = &event->attr;
+
+	if (event->set & TALLY_SET_PERIOD)
+		return;
+	if (setup->period) {
+		attr->sample_period = setup->period;
+	} else if (attr->type == PERF_TYPE_TRACEPOINT) {
+		attr->sample_period = 1;
+	} else {
+		attr->freq = 1;
+		attr->sample_freq = setup->frequency ? setup->frequency : usual_frequency();
+	}
+}
+
+static void set_callchain(struct tally_counter *event, const struct record_setup *setup)
+{
+	bool own = event->set & TALLY_SET_CALLGRAPH;
+	enum tally_callgraph mode = own ? event->callgraph : setup->callgraph;
+	unsigned int stack = own ? event->stack_size : setup->stack_size;
+	struct perf_event_attr *attr = &event->attr;
+
+	if (mode == TALLY_CALLGRAPH_NONE)
+		return;
+	attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (mode == TALLY_CALLGRAPH_DWARF) {
+		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr->exclude_callchain_user = 1;
+		attr->sample_regs_user = record_user_registers();
+		attr->sample_stack_user = stack ? stack : DEFAULT_STACK;
+	}
+	if (mode == TALLY_CALLGRAPH_LBR) {
+		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		attr->exclude_callchain_user = 1;
+		attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER |
+			PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_NO_FLAGS |
+			PERF_SAMPLE_BRANCH_NO_CYCLES;
+	}
+}
+
+static void set_branches(struct tally_counter *event, const struct record_setup *setup)
+{
+	struct perf_event_attr *attr = &event->attr;
+
+	if (!(event->set & TALLY_SET_BRANCH) && setup->branches)
+		attr->branch_sample_type = setup->branches;
+	if (attr->branch_sample_type)
+		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+}
+
+/* The records of what runs. */
+static void set_side_band(struct perf_event_attr *attr, const struct record_setup *setup)
+{
+	attr->mmap = 1;
+	attr->mmap2 = 1;
+	attr->comm = 1;
+	attr->comm_exec = 1;
+	attr->task = 1;
+	attr->ksymbol = 1;
+	attr->bpf_event = 1;
+	attr->mmap_data = !!(setup->extra & PERF_SAMPLE_ADDR);
+	attr->context_switch = setup->switches;
+	attr->namespaces = setup->namespaces;
+	attr->build_id = setup->build_ids;
+}
+
+/* The event whose buffer gets the records of what runs: the first that keeps its records. */
+static struct tally_counter *side_band_event(const struct tally_events *events)
+{
+	for (int i = 0; i < events->n; i++) {
+		if (!events->event[i].attr.write_backward)
+			return &events->event[i];
+	}
+	return NULL;
+}
+
+static void prepare_event(struct tally_counter *event, const struct record_setup *setup,
+			  bool several, bool on_exec)
+{
+	bool first = event->leader || event->group < 0;
+	struct perf_event_attr *attr = &event->attr;
+
+	set_rate(event, setup);
+	attr->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_TID | setup->extra;
+	if (!(event->set & TALLY_SET_TIME))
+		attr->sample_type |= PERF_SAMPLE_TIME;
+	if (attr->freq)
+		attr->sample_type |= PERF_SAMPLE_PERIOD;
+	if (setup->cpu)
+		attr->sample_type |= PERF_SAMPLE_CPU;
+	if (attr->type == PERF_TYPE_TRACEPOINT)
+		attr->sample_type |= PERF_SAMPLE_RAW | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+	if (several) {
+		attr->sample_type |= PERF_SAMPLE_IDENTIFIER;
+		attr->read_format |= PERF_FORMAT_ID;
+	}
+	set_callchain(event, setup);
+	set_branches(event, setup);
+	attr->sample_id_all = 1;
+	attr->disabled = first;
+	attr->enable_on_exec = first && on_exec;
+	if (!(event->set & TALLY_SET_INHERIT))
+		attr->inherit = setup->inherit;
+	if (setup->clockid >= 0) {
+		attr->use_clockid = 1;
+		attr->clockid = setup->clockid;
+	}
+	if (event->sample_read) {
+		attr->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+		attr->sample_type |= PERF_SAMPLE_READ | PERF_SAMPLE_IDENTIFIER;
+		attr->inherit = 0;
+		if (!first) {
+			attr->sample_period = 0;
+			attr->freq = 0;
+		}
+	}
+}
+
+/**
+ * record_prepare_attrs() - complete attrs for sampling
+ * @events: events as their names say
+ * @setup: how samples are taken
+ * @on_exec: exec of the command enables the events
+ */
+void record_prepare_attrs(struct tally_events *events, const struct record_setup *setup,
+			  bool on_exec)
+{
+	struct tally_counter *side_band;
+
+	for (int i = 0; i < events->n; i++)
+		prepare_event(&events->event[i], setup, events->n > 1, on_exec);
+	side_band = side_band_event(events);
+	if (side_band)
+		set_side_band(&side_band->attr, setup);
+}
+
+/**
+ * record_overwrite() - let the newest records replace the oldest
+ * @events: events; one that has no samples is added if no other keeps the records of what runs
+ * @all: all events whose terms do not say "no-overwrite"; otherwise those that say "overwrite"
+ * @err: gets the reason
+ *
+ * Return: 1 if there are such events, 0 if not, or a negative errno.
+ */
+int record_overwrite(struct tally_events *events, bool all, struct tally_error *err)
+{
+	int found = 0, ret;
+
+	for (int i = 0; i < events->n; i++) {
+		if (all && !(events->event[i].set & TALLY_SET_OVERWRITE))
+			events->event[i].attr.write_backward = 1;
+		found += events->event[i].attr.write_backward;
+	}
+	if (!found || side_band_event(events))
+		return !!found;
+	ret = tally_parse_events(events, "dummy/period=1/", err);
+	return ret < 0 ? ret : 1;
+}
+
+/**
+ * record_check_terms() - refuse terms that sampling here has no use for
+ * @events: events
+ * @overwrite: events may overwrite their records
+ * @err: names the event
+ *
+ * Return: 0, or -EOPNOTSUPP.
+ */
+int record_check_terms(const struct tally_events *events, bool overwrite, struct tally_error *err)
+{
+	for (int i = 0; i < events->n; i++) {
+		const struct tally_counter *event = &events->event[i];
+
+		if (event->attr.aux_output || event->max_events || event->attr.aux_sample_size)
+			return tally_fail(err, EOPNOTSUPP,
+					  "%s: nr and aux terms are not supported", event->name);
+		if (event->attr.write_backward && !overwrite)
+			return tally_fail(err, EOPNOTSUPP, "%s: overwrite is not supported here",
+					  event->name);
+	}
+	return 0;
+}
+
+/**
+ * record_watermark() - when a reader is woken
+ * @events: events
+ * @bytes: bytes in a buffer
+ */
+void record_watermark(struct tally_events *events, size_t bytes)
+{
+	for (int i = 0; i < events->n; i++) {
+		events->event[i].attr.watermark = 1;
+		events->event[i].attr.wakeup_watermark = bytes;
+	}
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Files with code: table by name, where their symbols are looked for, lookup. */
+#include "dso.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static u32 dso_hash(const char *name)
+{
+	u32 hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (u8)*name) * 16777619;
+	return hash % ARRAY_SIZE(((struct tally_dsos *)0)->buckets);
+}
+
+/* "[kernel.kallsyms]_text" and the like are the kernel, "[name]" and .ko files are modules. */
+static void dso_classify(struct tally_dso *dso)
+{
+	const char *slash = strrchr(dso->name, '/');
+	const char *ko = strstr(dso->name, ".ko");
+
+	dso->short_name = slash && slash[1] ? slash + 1 : dso->name;
+	dso->kernel = !strncmp(dso->name, "[kernel", 7) ||
+		      !strncmp(dso->name, "[guest.kernel", 13) ||
+		      (ko && (!ko[3] || ko[3] == '.'));
+}
+
+/**
+ * tally_dso_get - the dso of a name, created if need be
+ * @dsos: table
+ * @name: path or name in brackets
+ *
+ * Return: the dso or NULL without memory.
+ */
+struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name)
+{
+	struct tally_dso **bucket = &dsos->buckets[dso_hash(name)];
+	struct tally_dso *dso;
+
+	for (dso = *bucket; dso; dso = dso->next)
+		if (!strcmp(dso->name, name))
+			return dso;
+	dso = calloc(1, sizeof(*dso));
+	if (!dso)
+		return NULL;
+	dso->name = tally_arena_strdup(&dso->arena, name);
+	if (!dso->name) {
+		free(dso);
+		return NULL;
+	}
+	dso_classify(dso);
+	dso->next = *bucket;
+	*bucket = dso;
+	return dso;
+}
+
+/**
+ * tally_dsos_init - prepare a table
+ * @dsos: table
+ * @symfs: folder in which paths are looked up, NULL for the root; must stay valid
+ * @kallsyms: file with the kernel's symbols, NULL for that of the running kernel; must stay valid
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_dsos_init(struct tally_dsos *dsos, const char *symfs, const char *kallsyms)
+{
+	*dsos = (struct tally_dsos){ .symfs = symfs ?: "", .kallsyms = kallsyms };
+	dsos->kernel = tally_dso_get(dsos, "[kernel.kallsyms]");
+	return dsos->kernel ? 0 : -ENOMEM;
+}
+
+/**
+ * tally_dsos_free - free a table and what is in it
+ * @dsos: table
+ */
+void tally_dsos_free(struct tally_dsos *dsos)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(dsos->buckets); i++) {
+		while (dsos->buckets[i]) {
+			struct tally_dso *dso = dsos->buckets[i];
+
+			dsos->buckets[i] = dso->next;
+			free(dso->symbols);
+			tally_arena_free(&dso->arena);
+			free(dso);
+		}
+	}
+}
+
+/**
+ * tally_dso_set_build_id - note a build id
+ * @dso: dso whose symbols were not looked for
+ * @build_id: build id
+ * @size: bytes of it; more than TALLY_BUILD_ID_SIZE are cut off
+ */
+void tally_dso_set_build_id(struct tally_dso *dso, const u8 *build_id, u32 size)
+{
+	if (size > TALLY_BUILD_ID_SIZE)
+		size = TALLY_BUILD_ID_SIZE;
+	memcpy(dso->build_id, build_id, size);
+	dso->build_id_size = size;
+}
+
+/**
+ * tally_dso_add_symbol - add a symbol; tally_dso_sort() is due after the last
+ * @dso: dso
+ * @start: first byte
+ * @end: first byte behind it; @start if it is not known
+ * @name: name, copied
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_dso_add_symbol(struct tally_dso *dso, u64 start, u64 end, const char *name)
+{
+	size_t nr = dso->nr_symbols;
+	struct tally_symbol *symbols = dso->symbols;
+
+	if (!(nr & (nr - 1))) {
+		symbols = realloc(symbols, (nr ? nr * 2 : 1) * sizeof(*symbols));
+		if (!symbols)
+			return -ENOMEM;
+		dso->symbols = symbols;
+	}
+	name = tally_arena_strdup(&dso->arena, name);
+	if (!name)
+		return -ENOMEM;
+	symbols[dso->nr_symbols++] = (struct tally_symbol){ start, end, name };
+	return 0;
+}
+
+/* Of symbols at one address the one with the larger size, then the one with fewer underscores. */
+static int symbol_compare(const void *left, const void *right)
+{
+	const struct tally_symbol *a = left, *b = right;
+	size_t a_score = strspn(a->name, "_"), b_score = strspn(b->name, "_");
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->end != b->end)
+		return a->end > b->end ? -1 : 1;
+	if (a_score != b_score)
+		return a_score < b_score ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/**
+ * tally_dso_sort - order symbols, one for each address
+ * @dso: dso
+ */
+void tally_dso_sort(struct tally_dso *dso)
+{
+	size_t kept = 0;
+
+	if (!dso->nr_symbols)
+		return;
+	qsort(dso->symbols, dso->nr_symbols, sizeof(*dso->symbols), symbol_compare);
+	for (size_t i = 1; i < dso->nr_symbols; i++)
+		if (dso->symbols[i].start != dso->symbols[kept].start)
+			dso->symbols[++kept] = dso->symbols[i];
+	dso->nr_symbols = kept + 1;
+	for (size_t i = 0; i < dso->nr_symbols; i++) {
+		struct tally_symbol *symbol = &dso->symbols[i];
+
+		if (symbol->end == symbol->start)
+			symbol->end = i < kept ? symbol[1].start : symbol->start + 4096;
+	}
+}
+
+static bool kernel_is_running(const struct tally_dso *dso)
+{
+	u8 build_id[TALLY_BUILD_ID_SIZE] = {};
+
+	if (!dso->build_id_size || tally_kernel_build_id(build_id) <= 0)
+		return true;
+	return !memcmp(build_id, dso->build_id, dso->build_id_size);
+}
+
+/* "address type name [module]" */
+static int kallsyms_line(struct tally_dso *dso, char *line)
+{
+	char *name, *end;
+	u64 at = strtoull(line, &end, 16);
+
+	if (!at || *end != ' ' || !strchr("tTwW", end[1]) || end[2] != ' ')
+		return 0;
+	name = end + 3;
+	name[strcspn(name, "\t\n ")] = 0;
+	if (*name == '$' || !strncmp(name, "__pfx_", 6))
+		return 0;
+	return tally_dso_add_symbol(dso, at, at, name);
+}
+
+static void kernel_load(struct tally_dsos *dsos, struct tally_dso *dso)
+{
+	char line[1024];
+	FILE *file;
+
+	if (!dsos->kallsyms && !kernel_is_running(dso)) {
+		dso->problem = "another kernel is running; give its symbols by --kallsyms";
+		return;
+	}
+	file = fopen(dsos->kallsyms ?: "/proc/kallsyms", "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (kallsyms_line(dso, line))
+			break;
+	if (file)
+		fclose(file);
+	tally_dso_sort(dso);
+	if (!dso->nr_symbols)
+		dso->problem = "kallsyms shows no addresses (kernel.kptr_restrict)";
+}
+
+static int dso_try(struct tally_dso *dso, bool check, const char *fmt, ...) TALLY_PRINTF(3, 4);
+
+static int dso_try(struct tally_dso *dso, bool check, const char *fmt, ...)
+{
+	char path[4096];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(path, sizeof(path), fmt, ap);
+	va_end(ap);
+	if (access(path, R_OK))
+		return -ENOENT;
+	return tally_elf_symbols(dso, path, check);
+}
+
+static void dso_hex(const struct tally_dso *dso, char *hex)
+{
+	*hex = 0;
+	for (u32 i = 0; i < dso->build_id_size; i++)
+		sprintf(hex + 2 * i, "%02x", dso->build_id[i]);
+}
+
+static void file_load(struct tally_dsos *dsos, struct tally_dso *dso)
+{
+	char hex[2 * TALLY_BUILD_ID_SIZE + 1];
+	const char *root = dsos->symfs;
+	int ret;
+
+	if (*dso->name != '/' || !strncmp(dso->name, "//", 2)) {
+		dso->problem = "not a file";
+		return;
+	}
+	ret = dso_try(dso, true, "%s%s", root, dso->name);
+	dso_hex(dso, hex);
+	if (dso->build_id_size)
+		dso_try(dso, false, "%s/usr/lib/debug/.build-id/%.2s/%s.debug", root, hex, hex + 2);
+	if (ret && dso->build_id_size && getenv("HOME") && !dso->nr_symbols)
+		dso_try(dso, true, "%s/.debug/.build-id/%.2s/%s/elf", getenv("HOME"), hex, hex + 2);
+	tally_dso_sort(dso);
+	if (dso->nr_symbols)
+		dso->problem = NULL;
+	else if (!dso->problem)
+		dso->problem = ret == -ENOENT ? "no such file" : "no symbols";
+}
+
+/* Lines "start size name" of a file that a just-in-time compiler writes. */
+static void jit_load(struct tally_dso *dso)
+{
+	char line[1024];
+	FILE *file = fopen(dso->name, "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		char *end;
+		u64 start = strtoull(line, &end, 16);
+		u64 size = strtoull(end, &end, 16);
+
+		if (*end != ' ' || !size)
+			continue;
+		end[strcspn(end, "\n")] = 0;
+		if (tally_dso_add_symbol(dso, start, start + size, end + 1))
+			break;
+	}
+	if (file)
+		fclose(file);
+	tally_dso_sort(dso);
+	if (!dso->nr_symbols)
+		dso->problem = "no symbols";
+}
+
+/**
+ * tally_dso_load - look for the symbols of a dso, once
+ * @dsos: table
+ * @dso: dso
+ */
+void tally_dso_load(struct tally_dsos *dsos, struct tally_dso *dso)
+{
+	if (dso->loaded)
+		return;
+	dso->loaded = true;
+	if (dso->kernel)
+		kernel_load(dsos, dso);
+	else if (!strncmp(dso->name, "/tmp/perf-", 10))
+		jit_load(dso);
+	else
+		file_load(dsos, dso);
+}
+
+/**
+ * tally_dso_find - symbol at an address
+ * @dsos: table
+ * @dso: dso
+ * @at: offset in the file, or address in the kernel
+ *
+ * Return: the symbol, NULL if there is none.
+ */
+const struct tally_symbol *tally_dso_find(struct tally_dsos *dsos, struct tally_dso *dso, u64 at)
+{
+	size_t low = 0, high;
+
+	if (dso->kernel)
+		dso = dsos->kernel;
+	tally_dso_load(dsos, dso);
+	high = dso->nr_symbols;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (dso->symbols[middle].start <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || at >= dso->symbols[low - 1].end)
+		return NULL;
+	return &dso->symbols[low - 1];
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Symbols of programs, libraries and the kernel. A "dso" is a file with code that is mapped.
+ */
+#ifndef TALLY_DSO_H
+#define TALLY_DSO_H
+
+#include "feature.h"
+#include "tally.h"
+
+#define TALLY_BUILD_ID_SIZE	20
+
+/**
+ * struct tally_symbol - a function
+ * @start: first byte: offset in the file, or address in the kernel
+ * @end: first byte behind the function
+ * @name: name, demangled
+ */
+struct tally_symbol {
+	u64 start;
+	u64 end;
+	const char *name;
+};
+
+/**
+ * struct tally_dso - a file with code
+ * @name: path as it was mapped, or a name in brackets
+ * @short_name: name for reports: the last part of the path
+ * @build_id: build id by the records or by section BUILD_ID
+ * @build_id_size: bytes of it, 0 if it is not known
+ * @kernel: the kernel or a module of it: symbols are found by address in memory
+ * @loaded: symbols were looked for
+ * @stale: the file at @name is not the one that was recorded
+ * @problem: why there are no symbols; NULL if there are
+ * @symbols: sorted by start
+ * @nr_symbols: number of them
+ * @arena: memory of the names
+ * @next: next dso of the table
+ */
+struct tally_dso {
+	const char *name;
+	const char *short_name;
+	u8 build_id[TALLY_BUILD_ID_SIZE];
+	u32 build_id_size;
+	bool kernel;
+	bool loaded;
+	bool stale;
+	const char *problem;
+	struct tally_symbol *symbols;
+	size_t nr_symbols;
+	struct tally_arena arena;
+	struct tally_dso *next;
+};
+
+/**
+ * struct tally_dsos - all files with code of a profile
+ * @buckets: hash table by name
+ * @kernel: dso of the kernel
+ * @symfs: folder in which paths are looked up, "" for the root
+ * @kallsyms: file with the kernel's symbols
+ */
+struct tally_dsos {
+	struct tally_dso *buckets[1024];
+	struct tally_dso *kernel;
+	const char *symfs;
+	const char *kallsyms;
+};
+
+int tally_dsos_init(struct tally_dsos *dsos, const char *symfs, const char *kallsyms);
+void tally_dsos_free(struct tally_dsos *dsos);
+struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name);
+void tally_dso_set_build_id(struct tally_dso *dso, const u8 *build_id, u32 size);
+const struct tally_symbol *tally_dso_find(struct tally_dsos *dsos, struct tally_dso *dso, u64 at);
+int tally_dso_add_symbol(struct tally_dso *dso, u64 start, u64 end, const char *name);
+void tally_dso_load(struct tally_dsos *dsos, struct tally_dso *dso);
+void tally_dso_sort(struct tally_dso *dso);
+
+int tally_elf_symbols(struct tally_dso *dso, const char *path, bool check_build_id);
+int tally_elf_build_id(const char *path, u8 *build_id);
+int tally_kernel_build_id(u8 *build_id);
+
+#endif /* TALLY_DSO_H */

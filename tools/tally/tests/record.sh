@@ -1,0 +1,184 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# tally record: files that "tally check" accepts, and that perf reads with the same contents.
+# TALLY is the program, by default the one in PATH.
+tally=${TALLY:-tally}
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+number=0 failed=0
+command -v perf >/dev/null || no_perf=1
+
+# result STATUS NAME
+result() {
+	number=$((number + 1))
+	[ "$1" = 0 ] || { failed=$((failed + 1)); printf 'not '; }
+	echo "ok $number - $2"
+}
+
+# compare NAME COMMAND...: the command succeeds; skipped without perf.
+compare() {
+	name=$1
+	shift
+	if [ "$no_perf" ]; then
+		number=$((number + 1))
+		echo "ok $number - $name # SKIP no perf"
+		return
+	fi
+	"$@"
+	result $? "$name"
+}
+
+# recorded FILE ARGUMENT...: a recording that "tally check" has no complaint about.
+recorded() {
+	file=$1
+	shift
+	$tally record -q -o "$file" "$@" >/dev/null || return 1
+	$tally check "$file" >"$dir/check" || { sed 's/^/# /' "$dir/check"; return 1; }
+}
+
+work='i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
+
+same_header() {
+	perf record -q -e cpu-clock -o "$dir/perf" -- sh -c "$work" >/dev/null 2>&1 || return 1
+	for file in perf plain; do
+		perf report --header-only -i "$dir/$file" 2>/dev/null |
+			grep -E '^# (hostname|os release|arch|nrcpus|cpudesc|cpuid|total mem|pmu map)' \
+			>"$dir/$file.header"
+	done
+	[ "$(wc -l <"$dir/plain.header")" -ge 7 ] && diff "$dir/perf.header" "$dir/plain.header"
+}
+
+same_attrs() {
+	perf record -q -g -F 1000 -e cpu-clock -e faults -o "$dir/perf" -- true >/dev/null 2>&1 ||
+		return 1
+	recorded "$dir/tally" -g -F 1000 -e cpu-clock -e faults -- true || return 1
+	for file in perf tally; do
+		perf evlist -v -i "$dir/$file" | grep -v dummy | tr ',' '\n' |
+			grep -E 'sample_freq|inherit|freq|sample_id_all|CALLCHAIN' |
+			sed 's/|CPU//; s/|LOST//; s/|ID|/|/; s/|IDENTIFIER//' >"$dir/$file.attrs"
+	done
+	[ -s "$dir/tally.attrs" ] && diff "$dir/perf.attrs" "$dir/tally.attrs"
+}
+
+same_samples() {
+	[ "$(perf script -i "$1" -F ip 2>/dev/null | grep -c .)" = "$(samples "$1")" ]
+}
+
+decodes_tracepoints() {
+	recorded "$dir/switches" -e sched:sched_switch,sched:sched_wakeup -a -- sleep 0.2 &&
+		perf script -i "$dir/switches" 2>/dev/null |
+			grep -q 'sched:sched_switch: .*next_comm=sleep' &&
+		$tally record -q -o - -e sched:sched_switch -a -- sleep 0.2 |
+			perf script -i - 2>/dev/null | grep -q 'sched:sched_switch: .*next_comm=sleep'
+}
+
+# cost COMMAND...: milliseconds of CPU time of the command itself; its children are not counted.
+cost() {
+	$tally stat -i -x, -e task-clock -o "$dir/cost" -- "$@" >/dev/null 2>&1 || return 1
+	sed 's/\..*//' "$dir/cost"
+}
+
+# A file for each reading thread, and none of those of the recording before.
+writes_directories() {
+	recorded "$dir/files" --dir --threads 2 -a -e cpu-clock -- sleep 0.3 &&
+		recorded "$dir/files" --dir --threads 1 -e faults -c 1 -- true &&
+		[ "$(ls "$dir/files" | xargs)" = "data data.0" ] && [ -d "$dir/files.old" ] &&
+		[ "$(samples "$dir/files")" -gt 5 ]
+}
+
+# The newest faults of a program, whose last part is true. A page has 102 records of 40 bytes; on the
+# way to its CPU the program may use another page.
+keeps_newest() {
+	many='ls -lR /usr/share/doc >/dev/null; exec env -i true'
+	recorded "$dir/all" -e faults -c 1 -- sh -c "$many" &&
+		recorded "$dir/newest" --overwrite -m 1 -e faults -c 1 -- taskset -c 0 sh -c "$many" &&
+		echo "# $(samples "$dir/newest") of about $(samples "$dir/all") samples" &&
+		[ "$(samples "$dir/all")" -gt 250 ] && [ "$(samples "$dir/newest")" -ge 102 ] &&
+		[ "$(samples "$dir/newest")" -le 204 ] &&
+		$tally script "$dir/newest" | tail -n 1 | grep -q '^ *true '
+}
+
+samples() {
+	$tally check "$1" | sed -n 's/.* records, \([0-9]*\) samples.*/\1/p'
+}
+
+lost() {
+	$tally check "$1" | sed -n 's/.* samples, \([0-9]*\) lost.*/\1/p'
+}
+
+# At most half of the CPU time of perf record, and no more lost records.
+costs_half() {
+	theirs=$(cost perf record -q -a -g -F 10000 -e cpu-clock -o "$dir/perf" -- sleep 2)
+	ours=$(cost $tally record -q -a -g -F 10000 -e cpu-clock -o "$dir/tally" -- sleep 2)
+	echo "# perf record: $theirs ms, $(lost "$dir/perf") lost;" \
+		"tally record: $ours ms, $(lost "$dir/tally") lost"
+	[ "$theirs" ] && [ "$ours" ] && [ $((2 * ours)) -le "$theirs" ] &&
+		[ "$(lost "$dir/tally")" -le "$(lost "$dir/perf")" ]
+}
+
+# Every object that perf found hits in has the same build id here.
+same_build_ids() {
+	perf record -q -e cpu-clock -o "$dir/perf" -- sh -c "$work" >/dev/null 2>&1
+	perf buildid-list -i "$dir/perf" 2>/dev/null | grep -v vdso | sort >"$dir/perf.ids"
+	perf buildid-list -i "$dir/plain" 2>/dev/null | sort >"$dir/plain.ids"
+	[ -s "$dir/perf.ids" ] && [ -s "$dir/plain.ids" ] &&
+		! grep -vxF -f "$dir/plain.ids" "$dir/perf.ids"
+}
+
+echo "KTAP version 1"
+
+recorded "$dir/plain" -e cpu-clock -- sh -c "$work"
+result $? "a command"
+recorded "$dir/faults" -e faults -c 1 -- true
+result $? "each fault"
+recorded "$dir/chains" -e cpu-clock -g -- sh -c "$work"
+result $? "call chains"
+recorded "$dir/dwarf" -e cpu-clock --call-graph dwarf,4096 -- sh -c "$work"
+result $? "stack dumps"
+recorded "$dir/all" -a -e cpu-clock -- sleep 0.3
+result $? "all CPUs"
+recorded "$dir/two" -e cpu-clock,faults -k monotonic -- sh -c "$work"
+result $? "two events, times of another clock"
+recorded "$dir/group" -e '{faults,cs}:S' -c 5 -- sh -c "$work"
+result $? "a group that its leader samples"
+recorded "$dir/threads" -a --threads 2 -e cpu-clock -- sleep 0.3
+result $? "two reading threads"
+$tally record -q -o - -e faults -c 1 -- true | $tally check - >/dev/null
+result $? "a pipe"
+if $tally record -q -z -o "$dir/zstd" -e faults -c 1 -- true 2>"$dir/error"; then
+	$tally check "$dir/zstd" >/dev/null
+	result $? "compressed"
+else
+	number=$((number + 1))
+	echo "ok $number - compressed # SKIP built without zstd"
+fi
+
+sleep 5 &
+$tally record -e cs -o "$dir/attach" -p $! 2>"$dir/progress" &
+sleep 0.5
+kill -TERM $!
+wait $! && $tally check "$dir/attach" >/dev/null &&
+	grep -q 'tally record: [0-9]* samples, 0 lost, [0-9.]* MB in' "$dir/progress"
+result $? "a signal ends it with a complete file"
+$tally record -q -e faults -o "$dir/status" -- sh -c 'exit 5'
+[ $? = 5 ]
+result $? "exit status of the command"
+
+writes_directories
+result $? "a directory"
+keeps_newest
+result $? "the newest records replace the oldest"
+$tally record -q -e 'faults/aux-sample-size=64/' -o "$dir/none" -- true 2>"$dir/error"
+[ $? = 2 ] && grep -q 'faults/aux-sample-size=64/: .* not supported' "$dir/error"
+result $? "a term that is not supported is refused"
+
+compare "perf decodes tracepoints" decodes_tracepoints
+compare "perf reads the same header as its own" same_header
+compare "perf reads the same attrs as its own" same_attrs
+compare "perf finds as many samples" same_samples "$dir/faults"
+compare "perf finds as many samples in a directory" same_samples "$dir/files"
+compare "perf finds as many samples of those that overwrite others" same_samples "$dir/newest"
+compare "build ids are those of perf" same_build_ids
+compare "half of the CPU time of perf record, at most as many lost records" costs_half
+echo "1..$number"
+exit $((failed > 0))

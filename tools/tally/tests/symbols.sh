@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Symbols of a program that is compiled here: functions, C++ names, inlined functions, unwinding.
+. "$(dirname "$0")/lib/ktap.sh"
+
+source_code() {
+	cat <<'END'
+volatile unsigned long sink;
+namespace shop {
+struct counter {
+	__attribute__((always_inline)) inline void inlined_part(unsigned long n)
+	{
+		for (unsigned long i = 0; i < n; i++)
+			sink += i * i;
+	}
+	__attribute__((noinline)) void innermost(unsigned long n)
+	{
+		inlined_part(n);
+		sink++;
+	}
+};
+}
+__attribute__((noinline)) void middle_function(shop::counter &c, unsigned long n)
+{
+	c.innermost(n);
+	sink++;
+}
+__attribute__((noinline)) void outer_function(shop::counter &c, unsigned long n)
+{
+	middle_function(c, n);
+	sink++;
+}
+int main()
+{
+	shop::counter c;
+	outer_function(c, 150000000);
+	return 0;
+}
+END
+}
+
+# has PATTERN FILE: most samples of the program match.
+has() {
+	grep -Eq "$1" "$2" || { head -5 "$2"; return 1; }
+}
+
+start
+export HOME="$work"
+source_code >"$work/code.cc"
+if ! g++ -g -O2 -fomit-frame-pointer -o "$work/program" "$work/code.cc" 2>"$work/errors"; then
+	skip "symbols" "no C++ compiler"
+	finish
+fi
+if ! perf record -q -e cpu-clock:u --call-graph dwarf,4096 -F 200 -o "$work/data" "$work/program" \
+		2>"$work/errors"; then
+	note <"$work/errors"
+	skip "symbols" "perf cannot record here"
+	finish
+fi
+"$TALLY" report "$work/data" >"$work/report" 2>&1
+"$TALLY" export "$work/data" >"$work/folded" 2>&1
+"$TALLY" export --inline "$work/data" >"$work/inlined" 2>&1
+result "a C++ function by its name" has 'program +program +\[\.\] shop::counter::innermost' "$work/report"
+result "the callers are found without frame pointers" \
+	has 'main;outer_function.*;middle_function.*;shop::counter::innermost' "$work/folded"
+result "an inlined function is shown in its caller" \
+	has 'innermost\(unsigned long\)[^;]*;shop::counter::inlined_part\(unsigned long\) ' "$work/inlined"
+result "the weight of all samples stays the same" [ \
+	"$(awk '{ s += $NF } END { print s }' "$work/folded")" = \
+	"$(awk '{ s += $NF } END { print s }' "$work/inlined")" ]
+strip "$work/program"
+"$TALLY" report "$work/data" >"$work/report" 2>"$work/errors"
+result "without symbols the reason is given" has 'program: no symbols' "$work/errors"
+g++ -O1 -o "$work/program" "$work/code.cc"
+"$TALLY" report "$work/data" >"$work/report" 2>"$work/errors"
+result "a program that was compiled anew is not used" has 'has changed since' "$work/errors"
+finish
