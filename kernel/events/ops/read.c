@@ -332,8 +332,8 @@ static ssize_t read_single(struct perf_event *event, u64 format, char __user *bu
 }
 
 /**
- * struct group_answer - what a read of a group says
- * @words: it
+ * struct group_answer - answer to a read of a group
+ * @words: the answer, in the layout of PERF_FORMAT_GROUP
  * @size: bytes
  * @large: memory for @words and values, NULL while the group is small
  * @small_values: values of a small one
