@@ -63,12 +63,16 @@ def line_of(text, offset):
     return text.count('\n', 0, offset) + 1
 
 
-def comments(path):
-    """Each comment of a C file as (line, text)."""
-    text = text_of(path)
+def comments_in(text):
+    """Each comment in the text of a C file as (line, text)."""
     for found in TOKEN.finditer(text):
         if found[0].startswith('/'):
             yield line_of(text, found.start()), found[0]
+
+
+def comments(path):
+    """Each comment of a C file as (line, text)."""
+    return comments_in(text_of(path))
 
 
 def blank(found):

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Comments do not make persons of code: such words are below LIMIT per 1,000 in every folder.
 
-The comments of C files and scripts count, and all text of the documentation's pages.
+The comments of C files and scripts count, and all text of pages. What a patch adds counts as the file
+would, and the reason in front of it as a page.
 """
 import re
 from collections import Counter, defaultdict
 from pathlib import PurePath
 
-from source import Case, Finding, all_files, comments, text_of
+from source import Case, Finding, all_files, comments, comments_in, text_of
 
 LIMIT = 2.0
 PERSONS = re.compile(
@@ -28,11 +29,22 @@ def script_comments(path):
             yield text.count('\n', 0, found.start()) + 1, found[1]
 
 
+def patch_comments(path):
+    """The text in front of a patch, and the comments of C in the lines that it adds."""
+    lines = text_of(path).splitlines()
+    start = next((n for n, line in enumerate(lines) if line.startswith(('--- ', 'diff '))), len(lines))
+    yield 1, '\n'.join(lines[:start])
+    added = (line[1:] if line.startswith('+') and not line.startswith('+++ ') else '' for line in lines)
+    yield from comments_in('\n'.join(added))
+
+
 def comments_of(path):
     """(line, text) of what is read as English in a file; None for a file without comments."""
     if path.endswith(('.c', '.h')):
         return comments(path)
-    if path.endswith('.rst'):
+    if path.endswith('.patch'):
+        return patch_comments(path)
+    if path.endswith(('.rst', '.md')) or re.fullmatch(r'.*/man/.*\.\d', path):
         return [(1, text_of(path))]
     if path.endswith(('.sh', '.py', 'Makefile', '.list', '.config')) or text_of(path).startswith('#!'):
         return script_comments(path)

@@ -363,7 +363,7 @@ static u32 branch_kind_of_one_byte(u8 opcode)
  * x86_branch_kind_of_code - the kind of a branch, from its instruction
  * @code: the instruction
  * @len: bytes that could be read
- * @wide: it is executed in 64-bit mode
+ * @wide: the code is executed in 64-bit mode
  * @distance: target of the branch less the address of the instruction
  *
  * Return: one X86_BRANCH_* kind

@@ -176,9 +176,9 @@ struct x86_cache_event {
  * @config: selection that @text describes; the file is visible if a counter can count it
  * @smt_text: content while SMT is active; NULL: @text
  * @needs: bits that must be settable in a selection for the file to be visible
- * @branches: it is visible only with branch records
- * @precise: it is visible only with precise samples
- * @metrics: it is visible only with top-down metrics
+ * @branches: visible only with branch records
+ * @precise: visible only with precise samples
+ * @metrics: visible only with top-down metrics
  */
 struct x86_sysfs_event {
 	const char	*name;

@@ -333,8 +333,9 @@ static bool x86_event_is_throttled(const struct perf_event *event)
 	return event->hw.interrupts == PERF_THROTTLED;
 }
 
-static __always_inline void x86_sched_load_plain(struct x86_pmu_cpu *cpu, struct perf_event *event,
-						 u64 bit, u64 hide)
+static __always_inline void x86_sched_load_unsampled(struct x86_pmu_cpu *cpu,
+						     struct perf_event *event, u64 bit,
+						     u64 hide)
 {
 	if (unlikely(perf_event_user_readable(event))) {
 		x86_event_resume(cpu, event);
@@ -354,7 +355,7 @@ static int x86_sched_load_special(struct x86_pmu_cpu *cpu, struct perf_event *ev
 	if (event->hw.flags & X86_EVENT_DEEP)
 		x86_deep_load(cpu, event);
 	if (!(event->hw.flags & X86_EVENT_SAMPLING)) {
-		x86_sched_load_plain(cpu, event, bit, hide);
+		x86_sched_load_unsampled(cpu, event, bit, hide);
 		return 0;
 	}
 	x86_event_program(cpu, event);
@@ -373,7 +374,7 @@ static void x86_sched_load_event(struct x86_pmu_cpu *cpu, const struct perf_sche
 	if (event->hw.flags & (X86_EVENT_SAMPLING | X86_EVENT_DEEP | X86_EVENT_TOPDOWN))
 		state = x86_sched_load_special(cpu, event, bit, hide);
 	else
-		x86_sched_load_plain(cpu, event, bit, hide);
+		x86_sched_load_unsampled(cpu, event, bit, hide);
 	if (event->attr.exclude_host | event->attr.exclude_guest)
 		x86_sched_mark_guest(cpu, event, bit);
 	WRITE_ONCE(cpu->event[idx], event);

@@ -147,7 +147,7 @@ struct hw_perf_event {
 #define PERF_PMU_CAP_ITRACE		0x0020	/* instruction trace */
 #define PERF_PMU_CAP_NO_EXCLUDE		0x0040	/* counts all privilege levels or none */
 #define PERF_PMU_CAP_AUX_OUTPUT		0x0080	/* other events' samples can go into its AUX area */
-#define PERF_PMU_CAP_EXTENDED_HW_TYPE	0x0100	/* serves HARDWARE/HW_CACHE with a type in config */
+#define PERF_PMU_CAP_EXTENDED_HW_TYPE	0x0100	/* has HARDWARE/HW_CACHE with a type in config */
 #define PERF_PMU_CAP_AUX_PAUSE		0x0200	/* AUX tracing can be paused */
 #define PERF_PMU_CAP_AUX_PREFER_LARGE	0x0400	/* AUX area rather in large pieces */
 

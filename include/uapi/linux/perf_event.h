@@ -1274,7 +1274,7 @@ enum {
  * @mispred: predicted wrongly; if neither this nor @predicted is set, it is not known
  * @predicted: predicted rightly
  * @in_tx: in a transaction
- * @abort: it is the abort of a transaction
+ * @abort: abort of a transaction
  * @cycles: cycles since the entry before it in time; 0 if not known
  * @type: PERF_BR_*, for PERF_SAMPLE_BRANCH_TYPE_SAVE
  * @spec: PERF_BR_SPEC_*

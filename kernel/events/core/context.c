@@ -67,7 +67,7 @@ static void *ctx_zalloc(size_t size)
 	return memory ? memset(memory, 0, size) : NULL;
 }
 
-/* A piece is not larger than what a slab serves, because large allocations may fail. */
+/* An allocation is at most the largest object of a slab: larger ones may fail. */
 static unsigned int ctx_embedded_fit(unsigned int nr, size_t head)
 {
 	return min_t(unsigned int, nr, (KMALLOC_MAX_CACHE_SIZE - head) / PERF_EMBEDDED_SIZE);

@@ -211,6 +211,10 @@ DECLARE_PER_CPU(struct perf_cpu_context, perf_cpu_context);
 /* Active cgroup contexts of a CPU, innermost first. Interrupts off on that CPU. */
 #define for_each_cgrp_ctx(ctx, cpuctx)	for_each_cgrp_ctx_until(ctx, (cpuctx)->cgrp_ctx, NULL)
 
+/* The same on that CPU with preemption off only: an interrupt may change the chain meanwhile. */
+#define for_each_cgrp_ctx_preempt(ctx, cpuctx)	\
+	for ((ctx) = READ_ONCE((cpuctx)->cgrp_ctx); (ctx); (ctx) = READ_ONCE((ctx)->cgrp_next))
+
 /*
  * A CPU that is being unplugged still switches tasks after its last interrupt. An irq_work queued
  * there would not run.
@@ -412,6 +416,13 @@ static __always_inline void perf_leader_update_time(struct perf_event *leader)
  * From INACTIVE to ACTIVE or back: always legal, without effect on siblings' times, and frequent.
  * All other state changes are by perf_event_set_state(). ctx->lock.
  */
+static __always_inline void perf_leader_set_active(struct perf_event *leader, bool active)
+{
+	perf_leader_update_time(leader);
+	WRITE_ONCE(leader->state, active ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_INACTIVE);
+}
+
+/* perf_leader_set_active() for a leader or a sibling. */
 static __always_inline void perf_event_set_active(struct perf_event *event, bool active)
 {
 	u64 now = perf_ctx_time(event->ctx);

@@ -452,7 +452,7 @@ static int pmu_try_type(struct perf_event *event)
 	/* The PMU of raw events has generic events even without the capability. */
 	if (pmu && extended && type != PERF_TYPE_RAW &&
 	    !(pmu->capabilities & PERF_PMU_CAP_EXTENDED_HW_TYPE))
-		return perf_refuse(-ENOENT, "config: PMU %llu does not serve generic events", type);
+		return perf_refuse(-ENOENT, "config: PMU %llu has no generic events", type);
 	while (pmu) {
 		ret = pmu_try_event(pmu, event);
 		/* A PMU forwards the event to another PMU by changing its type. */

@@ -54,7 +54,7 @@ void perf_sb_visit_ctx(perf_sb_fn fn, void *data, struct perf_event_context *tas
 		sb_visit_list(&cpuctx->ctx, fn, data);
 	else if (perf_cpu_is_dead())
 		return;
-	for (ctx = READ_ONCE(cpuctx->cgrp_ctx); ctx; ctx = READ_ONCE(ctx->cgrp_next))
+	for_each_cgrp_ctx_preempt(ctx, cpuctx)
 		sb_visit_list(ctx, fn, data);
 	if (task_ctx)
 		sb_visit_list(task_ctx, fn, data);

@@ -84,7 +84,7 @@ static bool reading_is_remote(const struct reading *r)
 
 static __always_inline void read_count(struct member_value *v, struct perf_event *event)
 {
-	/* A plain software event's count is where it is. */
+	/* A count of perf_software_pmu is always up to date. */
 	if (event->state == PERF_EVENT_STATE_ACTIVE && event->pmu != &perf_software_pmu &&
 	    (event->ctx->active_cpu >= 0 || (event->event_caps & PERF_EV_CAP_RESIDENT)))
 		event->pmu->read(event);
@@ -139,8 +139,8 @@ static int read_called(struct perf_event_context *ctx, void *arg)
 }
 
 /*
- * Reads one event alone, if its context is active here or nowhere: that of most children of a
- * family is. False if it is active elsewhere, and nothing has been read.
+ * Reads one event alone if its context is active on this CPU or on none, which is so for most
+ * children. False if it is active elsewhere: nothing has been read then.
  */
 static __always_inline bool read_alone(struct reading *r)
 {
@@ -179,14 +179,15 @@ static int read_one(struct reading *r)
 	return ret;
 }
 
-static void add_gone_children(struct reading *r, struct perf_event *event)
+/* The times of exited children. child_mutex of @event. */
+static void add_exited_times(struct reading *r, struct perf_event *event)
 {
 	r->enabled += atomic64_read(&event->child_total_time_enabled);
 	r->running += atomic64_read(&event->child_total_time_running);
 }
 
 /* The sums of exited children. The leader's child_mutex is held. */
-static void add_gone_counts(struct reading *r)
+static void add_exited_counts(struct reading *r)
 {
 	struct perf_event *sibling;
 	unsigned int i = 0;
@@ -198,8 +199,8 @@ static void add_gone_counts(struct reading *r)
 		r->value[i++].count += atomic64_read(&sibling->child_count);
 }
 
-/* The whole family. child_mutex of the event. 0 or -ECHILD. */
-static int read_family(struct reading *r)
+/* An event or group with its children. child_mutex of the event. 0 or -ECHILD. */
+static int read_with_children(struct reading *r)
 {
 	struct perf_event *event = r->event, *child;
 	int ret = 0;
@@ -208,7 +209,7 @@ static int read_family(struct reading *r)
 	r->shape = event;
 	if (r->group || !read_alone(r))
 		ret = read_one(r);
-	add_gone_children(r, event);
+	add_exited_times(r, event);
 	list_for_each_entry(child, &event->child_list, child_list) {
 		r->event = child;
 		if (!r->group && read_alone(r))
@@ -218,7 +219,7 @@ static int read_family(struct reading *r)
 			break;
 	}
 	r->event = event;
-	add_gone_counts(r);
+	add_exited_counts(r);
 	return ret;
 }
 
@@ -228,7 +229,7 @@ u64 perf_event_read_value(struct perf_event *event, u64 *enabled, u64 *running)
 	struct reading r = { .event = event, .value = &value };
 
 	scoped_guard(mutex, &event->child_mutex)
-		read_family(&r);
+		read_with_children(&r);
 	*enabled = r.enabled;
 	*running = r.running;
 	return value.count;
@@ -322,7 +323,7 @@ static ssize_t read_single(struct perf_event *event, u64 format, char __user *bu
 	size_t size;
 
 	scoped_guard(mutex, &event->child_mutex)
-		read_family(&r);
+		read_with_children(&r);
 	perf_read_put(&read_words_ops, &words, event, 1, format & ~PERF_FORMAT_GROUP);
 	size = (void *)words.next - (void *)word;
 	if (copy_to_user(buf, word, size))
@@ -331,8 +332,8 @@ static ssize_t read_single(struct perf_event *event, u64 format, char __user *bu
 }
 
 /**
- * struct group_answer - what a read of a group says
- * @words: it
+ * struct group_answer - answer to a read of a group
+ * @words: the answer, in the layout of PERF_FORMAT_GROUP
  * @size: bytes
  * @large: memory for @words and values, NULL while the group is small
  * @small_values: values of a small one
@@ -372,7 +373,7 @@ static int answer_group(struct group_answer *a, struct perf_event *leader, u64 f
 	}
 
 	scoped_guard(mutex, &leader->child_mutex)
-		ret = read_family(&r);
+		ret = read_with_children(&r);
 	if (ret)
 		return perf_refuse(ret, "read: a child's group is not like its parent's");
 	words.next = a->words;

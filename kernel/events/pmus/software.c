@@ -179,7 +179,7 @@ static __always_inline void swevent_fire(u32 event_id, u64 nr, struct pt_regs *r
 		swevent_fire_ctx(&cpuctx->ctx, event_id, nr, regs, addr);
 	else if (perf_cpu_is_dead())
 		return;
-	for (ctx = READ_ONCE(cpuctx->cgrp_ctx); ctx; ctx = READ_ONCE(ctx->cgrp_next))
+	for_each_cgrp_ctx_preempt(ctx, cpuctx)
 		swevent_fire_ctx(ctx, event_id, nr, regs, addr);
 	ctx = READ_ONCE(cpuctx->task_ctx);
 	if (ctx)

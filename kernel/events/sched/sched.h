@@ -90,8 +90,7 @@ static __always_inline int __perf_group_start(struct perf_event *leader)
 	if (!perf_is_lone_counter(leader))
 		return perf_group_start_members(leader);
 	if (leader->state == PERF_EVENT_STATE_INACTIVE) {
-		perf_leader_update_time(leader);
-		WRITE_ONCE(leader->state, PERF_EVENT_STATE_ACTIVE);
+		perf_leader_set_active(leader, true);
 		perf_sampling_start(leader);
 	}
 	return 0;
@@ -103,8 +102,7 @@ static __always_inline void __perf_group_stop(struct perf_event *leader)
 		perf_group_stop_members(leader);
 	} else if (leader->state == PERF_EVENT_STATE_ACTIVE) {
 		perf_sampling_stop(leader);
-		perf_leader_update_time(leader);
-		WRITE_ONCE(leader->state, PERF_EVENT_STATE_INACTIVE);
+		perf_leader_set_active(leader, false);
 	}
 	perf_group_account(leader);
 }

@@ -2,9 +2,9 @@
 /*
  * Callbacks of drivers at context switches: pmu::sched_task.
  *
- * Hardware that records what a CPU executes, whichever task that is, has to be told apart by task
- * even at switches between tasks without events. The hooks of the scheduler look for requests where
- * they look for SWITCH records: a switch without either has one test for both.
+ * A driver of hardware that records what a CPU executes, whichever task that is, separates the
+ * tasks' records even at switches between tasks without events. The hooks of the scheduler test for
+ * requests together with SWITCH records: a switch without either has one test for both.
  *
  * Locks: none; each CPU has its own list, which changes with interrupts off.
  */

@@ -41,11 +41,11 @@ struct test_aux {
 #define WORDS_WAKEUP	2
 
 /* perf_event_attr::config2 */
-#define TELL_STARTED	BIT(0)
-#define TELL_HW_ID	BIT(1)
-#define TELL_LOST	BIT(2)
-#define TELL_SKIP	BIT(3)
-#define TELL_FLAGS	BIT(4)
+#define REPORT_STARTED	BIT(0)
+#define REPORT_HW_ID	BIT(1)
+#define REPORT_LOST	BIT(2)
+#define REPORT_SKIP	BIT(3)
+#define REPORT_FLAGS	BIT(4)
 
 #define NR_RANGES	4
 
@@ -85,7 +85,7 @@ static void burst_into_room(struct perf_event *event, struct perf_output_handle 
 {
 	u64 n;
 
-	if (event->attr.config2 & TELL_SKIP && perf_aux_output_skip(handle, event->attr.config3))
+	if (event->attr.config2 & REPORT_SKIP && perf_aux_output_skip(handle, event->attr.config3))
 		perf_aux_output_flag(handle, PERF_AUX_FLAG_PARTIAL);
 	n = min_t(u64, len, round_down(handle->size, sizeof(u64)));
 	write_words(event, aux, handle->head, n);
@@ -103,11 +103,11 @@ static void burst_over(struct perf_event *event, struct perf_output_handle *hand
 	perf_aux_output_end(handle, len);
 }
 
-static void tell_start(struct perf_event *event)
+static void report_start(struct perf_event *event)
 {
-	if (event->attr.config2 & TELL_STARTED)
+	if (event->attr.config2 & REPORT_STARTED)
 		perf_event_itrace_started(event);
-	if (event->attr.config2 & TELL_HW_ID)
+	if (event->attr.config2 & REPORT_HW_ID)
 		perf_report_aux_output_id(event, event->attr.config3);
 }
 
@@ -121,7 +121,7 @@ static void test_aux_start(struct perf_event *event, int flags)
 		event->hw.state = 0;
 	} else if (perf_aux_output_begin(handle, event)) {
 		event->hw.state = 0;
-		tell_start(event);
+		report_start(event);
 	}
 }
 
@@ -136,9 +136,9 @@ static void test_aux_stop(struct perf_event *event, int flags)
 		event->hw.state = PERF_HES_STOPPED;
 	if (!aux)	/* paused */
 		return;
-	if (event->attr.config2 & TELL_FLAGS)
+	if (event->attr.config2 & REPORT_FLAGS)
 		perf_aux_output_flag(handle, event->attr.config3);
-	if (event->attr.config2 & TELL_LOST)
+	if (event->attr.config2 & REPORT_LOST)
 		perf_log_lost_samples(event, event->attr.config3);
 	if (aux->overwrite)
 		burst_over(event, handle, aux, event->attr.config);

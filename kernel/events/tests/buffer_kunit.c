@@ -614,7 +614,7 @@ static void test_wakeup_after_detach(struct kunit *test)
 }
 
 /* A child event writes PERF_RECORD_READ on any CPU; it is lost while another CPU writes. */
-static void test_crowded_by_inherit_stat(struct kunit *test)
+static void test_multi_writer_by_inherit_stat(struct kunit *test)
 {
 	struct perf_event_attr attr = { .inherit = 1, .inherit_stat = 1 };
 	struct rig *rig = rig_start(test, 1, true, &attr);
@@ -646,7 +646,7 @@ static void write_paused(void *info)
 }
 
 /* Records that all CPUs lose while a multi_writer buffer is paused are counted. */
-static void test_crowded_paused(struct kunit *test)
+static void test_multi_writer_paused(struct kunit *test)
 {
 	struct perf_event_attr attr = { .inherit = 1 };
 	struct rig *rig = rig_start(test, 1, true, &attr);
@@ -665,7 +665,7 @@ static void test_crowded_paused(struct kunit *test)
 }
 
 /* inherit_stat without inherit: one writer at a time. */
-static void test_not_crowded(struct kunit *test)
+static void test_single_writer(struct kunit *test)
 {
 	struct perf_event_attr attr = { .inherit_stat = 1 };
 
@@ -673,7 +673,7 @@ static void test_not_crowded(struct kunit *test)
 }
 
 /* A redirection that is refused leaves the target's buffer as it was. */
-static void test_not_crowded_by_refused(struct kunit *test)
+static void test_single_writer_after_refusal(struct kunit *test)
 {
 	struct perf_event_attr attr = { .inherit = 1, .inherit_stat = 1 };
 	static struct pmu pmu;
@@ -706,10 +706,10 @@ static struct kunit_case buffer_cases[] = {
 	KUNIT_CASE(test_wakeup_once),
 	KUNIT_CASE(test_wakeup_nested),
 	KUNIT_CASE(test_wakeup_after_detach),
-	KUNIT_CASE(test_crowded_by_inherit_stat),
-	KUNIT_CASE(test_crowded_paused),
-	KUNIT_CASE(test_not_crowded),
-	KUNIT_CASE(test_not_crowded_by_refused),
+	KUNIT_CASE(test_multi_writer_by_inherit_stat),
+	KUNIT_CASE(test_multi_writer_paused),
+	KUNIT_CASE(test_single_writer),
+	KUNIT_CASE(test_single_writer_after_refusal),
 	{ }
 };
 

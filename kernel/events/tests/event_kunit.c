@@ -90,7 +90,7 @@ static void test_module_of_a_group(struct kunit *test)
 
 #ifdef CONFIG_MODULES
 /* The module of a PMU is about to be unloaded: no new event takes a reference. */
-static void test_module_that_goes(struct kunit *test)
+static void test_module_unload(struct kunit *test)
 {
 	struct fake_pmu *f = test->priv;
 	struct perf_event_attr attr = fake_pmu_attr(f, FAKE_ALL);
@@ -168,7 +168,7 @@ static struct kunit_case event_cases[] = {
 	KUNIT_CASE(test_module_of_a_group),
 #endif
 #ifdef CONFIG_MODULES
-	KUNIT_CASE(test_module_that_goes),
+	KUNIT_CASE(test_module_unload),
 #endif
 #ifdef CONFIG_BPF_SYSCALL
 	KUNIT_CASE(test_program_needs_the_chain),

@@ -13,7 +13,7 @@
 
 /**
  * struct meter - a PMU, and the calls of its driver
- * @pmu: the PMU; serves CPUs as an uncore PMU does, if the test does not change it
+ * @pmu: the PMU; its events are those of CPUs, as of an uncore PMU, unless the test changes it
  * @registered: perf_pmu_register() has succeeded, perf_pmu_unregister() is due
  * @now: number that all events count
  * @active: events that have been added and not deleted

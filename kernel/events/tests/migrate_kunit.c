@@ -314,14 +314,14 @@ static void test_released_while_moving(struct kunit *test)
 }
 
 /**
- * struct crowd - a user of events that are being migrated
+ * struct event_user - a user of events that are being migrated
  * @m: the PMU
  * @seed: of the user's random numbers
  * @uses: operations so far
  * @backwards: counts that were less than before
  * @failed: events that could not be created
  */
-struct crowd {
+struct event_user {
 	struct meter	*m;
 	u32		seed;
 	unsigned int	uses;
@@ -329,7 +329,7 @@ struct crowd {
 	unsigned int	failed;
 };
 
-static void use_one(struct crowd *c, u64 *last, u32 random)
+static void use_one(struct event_user *c, u64 *last, u32 random)
 {
 	unsigned int nr = random % c->m->nr;
 	struct perf_event *event = c->m->event[nr];
@@ -350,7 +350,7 @@ static void use_one(struct crowd *c, u64 *last, u32 random)
 	}
 }
 
-static void open_and_close(struct crowd *c, u32 random)
+static void open_and_close(struct event_user *c, u32 random)
 {
 	struct perf_event_attr attr = meter_attr(c->m);
 	struct perf_event *event;
@@ -362,9 +362,9 @@ static void open_and_close(struct crowd *c, u32 random)
 		perf_event_release_kernel(event);
 }
 
-static int crowd_work(void *arg)
+static int event_user_work(void *arg)
 {
-	struct crowd *c = arg;
+	struct event_user *c = arg;
 	u64 last[METER_MAX_EVENTS] = {};
 	struct rnd_state rnd;
 
@@ -382,12 +382,12 @@ static int crowd_work(void *arg)
 	return 0;
 }
 
-#define CROWD	4
+#define NR_USERS	4
 
-static void test_crowd_while_moving(struct kunit *test)
+static void test_use_while_moving(struct kunit *test)
 {
-	struct task_struct *task[CROWD];
-	struct crowd crowd[CROWD] = {};
+	struct task_struct *task[NR_USERS];
+	struct event_user user[NR_USERS] = {};
 	struct meter *m = test->priv;
 	struct perf_event *leader;
 	unsigned int moves = 0, uses = 0;
@@ -400,19 +400,19 @@ static void test_crowd_while_moving(struct kunit *test)
 		for (int sibling = 0; sibling < i; sibling++)
 			meter_open_on(test, 0, leader);
 	}
-	for (int i = 0; i < CROWD; i++) {
-		crowd[i] = (struct crowd){ .m = m, .seed = i + 1 };
-		task[i] = kthread_create_on_cpu(crowd_work, &crowd[i], i & 1, "perf-crowd");
+	for (int i = 0; i < NR_USERS; i++) {
+		user[i] = (struct event_user){ .m = m, .seed = i + 1 };
+		task[i] = kthread_create_on_cpu(event_user_work, &user[i], i & 1, "perf-user");
 		KUNIT_ASSERT_FALSE(test, IS_ERR(task[i]));
 		wake_up_process(task[i]);
 	}
 	for (end = local_clock() + NSEC_PER_SEC / 2; local_clock() < end; moves++)
 		perf_pmu_migrate_context(&m->pmu, moves & 1, !(moves & 1));
-	for (int i = 0; i < CROWD; i++) {
+	for (int i = 0; i < NR_USERS; i++) {
 		kthread_stop(task[i]);
-		KUNIT_EXPECT_EQ(test, crowd[i].backwards, 0);
-		KUNIT_EXPECT_EQ(test, crowd[i].failed, 0);
-		uses += crowd[i].uses;
+		KUNIT_EXPECT_EQ(test, user[i].backwards, 0);
+		KUNIT_EXPECT_EQ(test, user[i].failed, 0);
+		uses += user[i].uses;
 	}
 	kunit_info(test, "%u moves, %u uses\n", moves, uses);
 	KUNIT_EXPECT_GT(test, uses, 0);
@@ -460,7 +460,7 @@ static struct kunit_case migrate_cases[] = {
 	KUNIT_CASE(test_period_while_moving),
 	KUNIT_CASE(test_group_while_moving),
 	KUNIT_CASE(test_released_while_moving),
-	KUNIT_CASE(test_crowd_while_moving),
+	KUNIT_CASE(test_use_while_moving),
 	KUNIT_CASE(test_buffer_of_moved_event),
 	{ }
 };

@@ -52,7 +52,7 @@ static void test_pmu_of_cpus(struct kunit *test)
 }
 
 /* Unregistering a PMU removes its PMU contexts from the contexts of tasks. */
-static void test_task_forgets_pmu(struct kunit *test)
+static void test_unregister_removes_task_context(struct kunit *test)
 {
 	struct meter *m = test->priv;
 	struct perf_event_attr attr;
@@ -186,7 +186,7 @@ static void test_ranges_are_programmed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m->range[0].start, 0x4000);
 }
 
-/* One CPU serves the system: an event can be opened for any, and read on any. */
+/* An event of a PMU with one designated CPU is opened for any CPU, and read on any. */
 static void test_scope_of_the_system(struct kunit *test)
 {
 	struct meter *m = test->priv;
@@ -228,7 +228,7 @@ static void test_group_has_one_pmu_context(struct kunit *test)
 static struct kunit_case pmu_cases[] = {
 	KUNIT_CASE(test_pmu_types),
 	KUNIT_CASE(test_pmu_of_cpus),
-	KUNIT_CASE(test_task_forgets_pmu),
+	KUNIT_CASE(test_unregister_removes_task_context),
 	KUNIT_CASE(test_unregister_waits),
 	KUNIT_CASE(test_ranges_are_programmed),
 	KUNIT_CASE(test_scope_of_the_system),

@@ -597,7 +597,7 @@ static void record_drop_ended(struct record_poll *wait)
 }
 
 /* True if the recording continues after a signal. */
-static bool record_goes_on(struct record_run *run, int signal)
+static bool record_continues(struct record_run *run, int signal)
 {
 	if (!signal)
 		return true;
@@ -616,7 +616,7 @@ static void record_loop(struct record_run *run, struct record_poll *wait)
 {
 	double shown = measure_now();
 
-	while (record_goes_on(run, record_signal(wait)) && wait->open) {
+	while (record_continues(run, record_signal(wait)) && wait->open) {
 		if (run->max_size && tally_writer_size(run->writer) >= run->max_size)
 			break;
 		poll(wait->fds, wait->n + 1, 500);

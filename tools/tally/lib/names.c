@@ -534,7 +534,7 @@ static int parse_terms(struct name_parser *parser, char *word, const char *slash
 }
 
 /* A word of one part, or of two with a colon between them, which is a tracepoint. */
-static int parse_plain(struct name_parser *parser, char *word)
+static int parse_word(struct name_parser *parser, char *word)
 {
 	const char *begin = parser->at;
 	int ret = copy_word(parser, word, begin + strcspn(begin, ",{}: \t\n"));
@@ -577,7 +577,7 @@ static int parse_event(struct name_parser *parser)
 	else if (*stop == '/')
 		ret = parse_terms(parser, word, stop);
 	else
-		ret = parse_plain(parser, word);
+		ret = parse_word(parser, word);
 	if (ret)
 		return ret;
 	return parse_suffix(parser, first, *stop != '/');

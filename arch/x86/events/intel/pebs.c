@@ -119,7 +119,7 @@ static bool pebs_read_code(u8 *to, u64 from, unsigned int n)
  * intel_pebs_insn_before - the instruction before an address
  * @start: where an instruction starts, from which code is executed without a branch
  * @ip: where the next instruction starts
- * @wide: it is 64-bit code
+ * @wide: the code is 64-bit code
  *
  * Context: any, NMI included.
  * Return: address of the instruction; 0 if the code does not lead there or cannot be read

@@ -308,7 +308,7 @@ static const struct source_case source_cases[] = {
 	  A_LOAD | S(LVL, MISS) | S(LVLNUM, L3) | S(SNOOP, NA) | TLB_HIT | NO_BLOCK },
 };
 
-static void sources_are_told(struct kunit *test)
+static void sources_are_decoded(struct kunit *test)
 {
 	unsigned int i;
 
@@ -355,7 +355,7 @@ static struct kunit_case x86_pmu_pebs_cases[] = {
 	KUNIT_CASE(registers_are_in_order),
 	KUNIT_CASE(insn_before_is_found),
 	KUNIT_CASE(events_have_their_rows),
-	KUNIT_CASE(sources_are_told),
+	KUNIT_CASE(sources_are_decoded),
 	KUNIT_CASE(enable_bits_of_kinds),
 	KUNIT_CASE(microcode_is_asked),
 	{ }

@@ -120,7 +120,7 @@ static bool reads_in_between(const char *what, int fd, uint64_t index)
 }
 
 /* The helper reads the hardware or the clock itself. */
-static bool goes_on(const char *what, uint64_t index)
+static bool still_counts(const char *what, uint64_t index)
 {
 	uint64_t last = program_reads(index).value;
 
@@ -146,7 +146,7 @@ static bool program_reads_software(void)
 	for (int i = 0; i < 10; i++) {
 		fault_pages(10);
 		good &= reads_in_between("faults", fd, 0);
-		good &= reads_in_between("task-clock", clock, 1) & goes_on("task-clock", 1);
+		good &= reads_in_between("task-clock", clock, 1) & still_counts("task-clock", 1);
 	}
 	good &= expect_between("faults", program_reads(0).value, 100, 1000);
 	event_disable(fd);
@@ -168,7 +168,7 @@ static bool program_reads_counters(void)
 	fd = open_timed(attr, 0, -1);
 	MUST(put_event(2, fd));
 	for (int i = 0; i < 10; i++)
-		good &= reads_in_between("cycles", fd, 2) & goes_on("cycles", 2);
+		good &= reads_in_between("cycles", fd, 2) & still_counts("cycles", 2);
 	return good;
 }
 

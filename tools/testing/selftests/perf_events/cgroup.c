@@ -316,7 +316,7 @@ static int nr_dying(void)
 }
 
 /* Events of a cgroup that is removed stand still, and can be read. */
-static bool cgroup_goes(void)
+static bool cgroup_is_removed(void)
 {
 	struct timed_count before, after;
 	int dir, fd, dying;
@@ -725,7 +725,7 @@ static bool members_fork_and_exit(void)
 }
 
 /* The tasks are away at nearly every tick: a throttled event still continues. */
-static bool throttled_goes_on(void)
+static bool throttled_continues(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 	long percent = sysctl_get("perf_cpu_time_max_percent", -1);
@@ -835,7 +835,7 @@ static const struct test tests[] = {
 	{ "a task moves between cgroups", task_moves },
 	{ "a task moves while it runs", running_task_moves },
 	{ "cgroup-switches", cgroup_switches },
-	{ "a cgroup is removed", cgroup_goes },
+	{ "a cgroup is removed", cgroup_is_removed },
 	{ "members fork and exit", members_fork_and_exit },
 	{ "a group of events", group_of_events },
 	{ "hardware: a member's loop within 0.2 %", hardware_counts },
@@ -845,7 +845,7 @@ static const struct test tests[] = {
 	{ "hardware: pinned events of a CPU have priority over those of a cgroup", pinned_to_cpu },
 	{ "hardware: a cgroup within another takes turns", nested_cgroups },
 	{ "hardware: events of an outer cgroup are opened later", outer_one_later },
-	{ "hardware: throttled events of tasks that run for moments", throttled_goes_on },
+	{ "hardware: throttled events of tasks that run for moments", throttled_continues },
 };
 
 TESTS_MAIN(tests)

@@ -369,7 +369,7 @@ static bool page_is_between(volatile struct perf_event_mmap_page *page, int fd)
 }
 
 /* Each reading of the page lies between two of read(2). */
-static bool page_tells_time(volatile struct perf_event_mmap_page *page, int fd)
+static bool page_shows_time(volatile struct perf_event_mmap_page *page, int fd)
 {
 	for (int i = 0; i < PAGE_ROUNDS; i++) {
 		if (!page_is_between(page, fd))
@@ -396,10 +396,10 @@ static bool page_follows(struct perf_event_attr attr, pid_t pid, int cpu)
 	for (int i = 0; i < 3; i++) {
 		spin_ms(5);
 		event_enable(fd);
-		if (!page_tells_time(page, fd))
+		if (!page_shows_time(page, fd))
 			return false;
 		sleep_ms(20);
-		if (!page_tells_time(page, fd))
+		if (!page_shows_time(page, fd))
 			return false;
 		event_disable(fd);
 		t = read_timed_count(fd);

@@ -41,7 +41,7 @@ static struct {
 	unsigned int		nr_slots;
 	bool			user;		/* not root */
 	bool			noisy;		/* one of the events is */
-	bool			crowded;	/* events may take turns on the counters */
+	bool			multiplexed;	/* events may take turns on the counters */
 	int			cgroup;
 	pid_t			helper;
 	pid_t			dead;

@@ -99,7 +99,7 @@ static void call_note_event(struct compare_slot *slot, const struct compare_scop
 		if (compare.slots[i].fd >= 0 && attr_is_hardware(&compare.slots[i].attr))
 			hardware++;
 	}
-	compare.crowded |= hardware > 3 || (attr->exclusive && attr_is_hardware(attr));
+	compare.multiplexed |= hardware > 3 || (attr->exclusive && attr_is_hardware(attr));
 }
 
 static void call_open(void)

@@ -29,7 +29,7 @@ static void records_show_count(const struct compare_slot *slot, uint64_t value)
 		answer_add("?");
 	else if (attr_is_exact(&slot->attr))
 		answer_add("%llu", (long long)value);
-	else if (attr_always_counts(&slot->attr) && !compare.crowded)
+	else if (attr_always_counts(&slot->attr) && !compare.multiplexed)
 		answer_add("%s", records_zero(value));
 	else
 		answer_add("?");
@@ -60,7 +60,7 @@ static const uint64_t *records_show_times(const uint64_t *p, uint64_t format)
 	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING) {
 		uint64_t running = *p++;
 
-		if (compare.crowded)
+		if (compare.multiplexed)
 			answer_add("r? ");
 		else if (enabled && running == enabled)
 			answer_add("r= ");
@@ -288,7 +288,8 @@ static void records_show_page(const struct compare_slot *slot)
 
 	answer_add("v%u cap%llx size%u off%llu data%llu idx%s lock%u", page->version,
 		   (long long)page->capabilities, page->size, (long long)page->data_offset,
-		   (long long)page->data_size, compare.crowded ? "?" : records_zero(page->index),
+		   (long long)page->data_size,
+		   compare.multiplexed ? "?" : records_zero(page->index),
 		   page->lock & 1);
 	answer_add(" w%u", page->pmc_width);
 }

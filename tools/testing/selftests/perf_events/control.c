@@ -283,7 +283,7 @@ static bool prctl_switches_own_events(void)
 }
 
 /* Events of the same memory are opened later, by a child, which prctl() must not enable. */
-static bool prctl_forgets_closed_events(void)
+static bool prctl_skips_closed_events(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	struct gate go = gate_new(), ready = gate_new();
@@ -507,7 +507,7 @@ static const struct test tests[] = {
 	{ "an unknown ioctl", unknown_ioctl },
 	{ "SIGIO for each record", signals_per_record },
 	{ "prctl switches the events that the caller opened", prctl_switches_own_events },
-	{ "prctl leaves out the events that were closed", prctl_forgets_closed_events },
+	{ "prctl leaves out the events that were closed", prctl_skips_closed_events },
 	{ "prctl leaves the events that others opened", prctl_leaves_foreign_events },
 	{ "a copied descriptor keeps the event", descriptor_is_passed_on },
 	{ "an event outlives its task", outlives_its_task },

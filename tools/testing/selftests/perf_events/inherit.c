@@ -329,9 +329,9 @@ static bool child_reads_the_family(void)
 	pid = fork_child();
 	if (!pid) {
 		make_calls();
-		_exit(!expect_eq("of the family", perf_count(fd), 2 * CALLS));
+		_exit(!expect_eq("with its children", perf_count(fd), 2 * CALLS));
 	}
-	return child_succeeded(pid) & expect_eq("of the family", perf_count(fd), 2 * CALLS);
+	return child_succeeded(pid) & expect_eq("with its children", perf_count(fd), 2 * CALLS);
 }
 
 /* An inherited event of a CPU counts on that CPU only. */

@@ -149,7 +149,7 @@ static bool open_events(void)
 }
 
 /* The third member of a group cannot be opened: the other two keep counting. */
-static bool group_goes_on(void)
+static bool group_keeps_counting(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
 	uint64_t before;
@@ -172,22 +172,22 @@ static bool group_goes_on(void)
 }
 
 /* Inherited events: two groups, one of them of three. */
-#define HEIRS	4
-static int family[HEIRS];
+#define INHERITED	4
+static int inherited[INHERITED];
 
-static void open_family(void)
+static void open_inherited(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
 
 	attr.inherit = 1;
 	attr.read_format = FORMAT_TIMES;
-	for (int i = 0; i < HEIRS; i++) {
+	for (int i = 0; i < INHERITED; i++) {
 		if (i == 2 && event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
 			attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
 		attr.inherit = 1;
 		attr.disabled = 0;
 		attr.read_format = FORMAT_TIMES;
-		family[i] = open_self(&attr, i == 1 || i == 3 ? family[i & 2] : -1);
+		inherited[i] = open_self(&attr, i == 1 || i == 3 ? inherited[i & 2] : -1);
 	}
 }
 
@@ -209,25 +209,25 @@ static void reap_child(long pid)
 
 static bool fork_tasks(void)
 {
-	uint64_t enabled[HEIRS];
+	uint64_t enabled[INHERITED];
 	bool good;
 
 	need_faults();
-	open_family();
+	open_inherited();
 	good = every_allocation("fork", fork_one, reap_child);
 	/* Forks that failed have counted nothing, and the count of the next child is complete. */
-	for (int i = 0; i < HEIRS; i++) {
-		enabled[i] = read_timed_count(family[i]).enabled;
+	for (int i = 0; i < INHERITED; i++) {
+		enabled[i] = read_timed_count(inherited[i]).enabled;
 		good &= expect_between("enabled", enabled[i], 1, monotonic_ns());
 	}
 	reap_child(MUST(fork_one()));
-	for (int i = 0; i < HEIRS; i++) {
-		struct timed_count t = read_timed_count(family[i]);
+	for (int i = 0; i < INHERITED; i++) {
+		struct timed_count t = read_timed_count(inherited[i]);
 
 		good &= expect_between("enabled since", t.enabled, enabled[i] + 1, UINT64_MAX);
 	}
-	for (int i = 0; i < HEIRS; i++)
-		close(family[i]);
+	for (int i = 0; i < INHERITED; i++)
+		close(inherited[i]);
 	return good;
 }
 
@@ -242,14 +242,14 @@ static bool forks_and_closes(void)
 	for (unsigned int nth = 1; monotonic_ns() < end; nth = nth % 150 + 1) {
 		int sync[2];
 
-		open_family();
+		open_inherited();
 		MUST(pipe(sync));
 		/* The closing task shares the files. */
 		pid = syscall(__NR_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, NULL);
 		if (!pid) {
 			MUST(read(sync[0], &(char){ 0 }, 1));
-			for (int i = 0; i < HEIRS; i++)
-				close(family[i]);
+			for (int i = 0; i < INHERITED; i++)
+				close(inherited[i]);
 			_exit(0);
 		}
 		MUST(pid);
@@ -317,7 +317,7 @@ static bool set_filters(void)
 
 static const struct test tests[] = {
 	{ "each open, with each of its allocations failing", open_events },
-	{ "a group counts on when it gets no further member", group_goes_on },
+	{ "a group counts on when it gets no further member", group_keeps_counting },
 	{ "fork with inherited groups, with each allocation failing", fork_tasks },
 	{ "failing forks while the events are closed", forks_and_closes },
 	{ "mmap, with each allocation failing", map_buffers },

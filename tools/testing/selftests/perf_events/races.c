@@ -1,74 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What has broken implementations of this ABI before, where it concerns counting: concurrent
- * operations, operations in unusual order, or with a part of them failing. The kernel survives, has
- * nothing in its log, and counts correctly afterwards.
+ * What has broken implementations of this ABI before, where it concerns groups, switches and
+ * schedules: concurrent operations, operations in unusual order, or with a part of them failing.
+ * The kernel survives, has nothing in its log, and counts correctly afterwards. Forks, exec and
+ * exit are in races_fork.c.
  */
-#include "events.h"
-#include "expect.h"
-#include "harness.h"
 #include "processes.h"
-#include "readings.h"
+#include "races.h"
 #include "require.h"
-#include "workloads.h"
 
 #include <poll.h>
-#include <pthread.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 
-#define SECONDS		4
 #define NOBODY		65534
-
-static uint64_t end_of_race;
-
-static void begin_race(unsigned int ms)
-{
-	end_of_race = monotonic_ns() + ms * 1000000ull;
-}
-
-static bool race_runs(void)
-{
-	return monotonic_ns() < end_of_race;
-}
-
-/* Runs @fn in @nr threads until each returns. */
-static void in_threads(unsigned int nr, void *(*fn)(void *), void *arg)
-{
-	pthread_t thread[16];
-
-	for (unsigned int i = 0; i < nr; i++) {
-		if (pthread_create(&thread[i], NULL, fn, arg))
-			fail_case("pthread_create");
-	}
-	for (unsigned int i = 0; i < nr; i++)
-		pthread_join(thread[i], NULL);
-}
-
-static bool still_counts(void)
-{
-	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
-	int fd;
-
-	attr.read_format = FORMAT_TIMES;
-	fd = open_self(&attr, -1);
-	spin_ms(5);
-	return expect_between("task-clock afterwards", read_timed_count(fd).value, 4000000,
-			      UINT64_MAX);
-}
-
-static struct perf_event_attr hw_or_sw(bool hw)
-{
-	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
-
-	if (!hw)
-		return attr;
-	attr.type = PERF_TYPE_HARDWARE;
-	attr.config = PERF_COUNT_HW_CPU_CYCLES;
-	attr.exclude_kernel = 1;
-	return attr;
-}
 
 /*
  * CVE-2015-9004, 2016-6786, 2016-6787, 2017-6001, 2022-1729: opens with one group_fd race each
@@ -127,7 +71,7 @@ static bool opens_race_in_one_group(void)
 	if (!pid)
 		for (;;)
 			usleep(100);
-	begin_race(SECONDS * 1000);
+	begin_race(RACE_MS);
 	in_threads(5, any_role, &pid);
 	kill_child(pid);
 	return still_counts();
@@ -160,7 +104,7 @@ static void *join_on_cpu(void *arg)
 static bool opens_race_on_a_cpu(void)
 {
 	require_cpus(2);
-	begin_race(SECONDS * 1000);
+	begin_race(RACE_MS);
 	in_threads(4, join_on_cpu, NULL);
 	return still_counts();
 }
@@ -193,7 +137,7 @@ static bool groups_end_under_use(void)
 	pthread_t thread[2];
 
 	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES | PERF_FORMAT_ID;
-	begin_race(SECONDS * 1000);
+	begin_race(RACE_MS);
 	for (int i = 0; i < 4; i++)
 		victim[i] = -1;
 	for (int i = 0; i < 2; i++)
@@ -208,93 +152,6 @@ static bool groups_end_under_use(void)
 	for (int i = 0; i < 2; i++)
 		pthread_join(thread[i], NULL);
 	return still_counts();
-}
-
-/* ECHILD: the group of the child differs from that of its parent. */
-static bool grown_or_not(const char *what, ssize_t n, ssize_t want)
-{
-	return (n < 0 && errno == ECHILD) || expect_eq(what, n, want);
-}
-
-/* CVE-2023-5717, 2023-6931: the group of a parent changes between fork and read. */
-static bool group_changes_after_fork(void)
-{
-	struct perf_event_attr attr = hw_or_sw(false);
-	uint64_t room[64];
-	bool good = true;
-
-	attr.inherit = 1;
-	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
-	for (int round = 0; round < 50; round++) {
-		int leader = open_self(&attr, -1), fd[6];
-		struct gate ready = gate_new();
-		pid_t pid;
-		ssize_t n;
-
-		for (int i = 0; i < 3; i++)
-			fd[i] = open_self(&attr, leader);
-		pid = fork_child();
-		if (!pid) {
-			/* its copies would keep the events */
-			for (int i = 0; i < 3; i++)
-				close(fd[i]);
-			gate_open(&ready);
-			for (;;)
-				pause();
-		}
-		gate_wait(&ready);
-		close(fd[round % 3]);
-		n = read(leader, room, sizeof(room));
-		good &= grown_or_not("bytes after a close", n, 6 * 8);
-		for (int i = 3; i < 6; i++)
-			fd[i] = open_self(&attr, leader);
-		n = read(leader, room, sizeof(room));
-		good &= grown_or_not("bytes after opens", n, 9 * 8);
-		kill_child(pid);
-		n = read(leader, room, sizeof(room));
-		good &= expect_eq("bytes after its end", n, 9 * 8);
-		for (int i = 0; i < 6; i++) {
-			if (i != round % 3)
-				close(fd[i]);
-		}
-		close(leader);
-		close(ready.fd[0]);
-		close(ready.fd[1]);
-	}
-	return good & still_counts();
-}
-
-/*
- * CVE-2026-31528: an inherited group of a software leader and a hardware sibling that cannot always
- * run.
- */
-static bool inherited_group_without_room(void)
-{
-	struct perf_event_attr sw = hw_or_sw(false), hw = hw_or_sw(true);
-	bool good = true;
-	int leader[12];
-
-	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
-		skip_case("no cycle counter");
-	sw.inherit = 1;
-	hw.inherit = 1;
-	for (int i = 0; i < 12; i++) {
-		leader[i] = open_self(&sw, -1);
-		open_self(&hw, leader[i]);
-		open_self(&hw, leader[i]);
-	}
-	for (int round = 0; round < 20; round++) {
-		pid_t pid = fork_child();
-
-		if (!pid) {
-			spin_ms(15);
-			_exit(0);
-		}
-		good &= child_succeeded(pid);
-		close(leader[round % 12]);
-		leader[round % 12] = open_self(&sw, -1);
-	}
-	return good & still_counts();
 }
 
 #define PINNED	40
@@ -398,228 +255,6 @@ static bool pinned_without_room(void)
 	}
 	return expect_between("in error", in_error, 1, 64) & pinned_fails_at_switch() &
 	       still_counts();
-}
-
-/* CVE-2025-21895: a task with events on two PMUs forks while another opens events on it. */
-static void *attach_to(void *arg)
-{
-	bool hw = event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
-	pid_t pid = *(pid_t *)arg;
-	int fd[64];
-
-	memset(fd, -1, sizeof(fd));
-	for (unsigned int turn = 0; race_runs(); turn++) {
-		struct perf_event_attr attr = hw_or_sw(hw && turn & 1);
-		int *each = &fd[turn % ARRAY_SIZE(fd)];
-
-		attr.inherit = 1;
-		close(*each);
-		*each = perf_open(&attr, pid, -1, -1, 0);
-		if (*each >= 0)
-			perf_count(*each);
-	}
-	for (unsigned int i = 0; i < ARRAY_SIZE(fd); i++)
-		close(fd[i]);
-	return NULL;
-}
-
-static bool attached_to_while_forking(void)
-{
-	pid_t pid = fork_child();
-
-	begin_race(SECONDS * 1000);
-	if (!pid) {
-		struct perf_event_attr sw = hw_or_sw(false), hw = hw_or_sw(true);
-
-		sw.inherit = 1;
-		hw.inherit = 1;
-		perf_open(&sw, 0, -1, -1, 0);
-		perf_open(&hw, 0, -1, -1, 0);
-		while (race_runs()) {
-			pid_t child = fork();
-
-			if (child <= 0)
-				_exit(child < 0);
-			waitpid(child, NULL, 0);
-		}
-		_exit(0);
-	}
-	in_threads(3, attach_to, &pid);
-	return child_succeeded(pid) & still_counts();
-}
-
-/* Opens events on a task that exits, execs, or is killed. */
-static bool attached_to_while_dying(void)
-{
-	struct perf_event_attr attr = hw_or_sw(false);
-	unsigned int opened = 0;
-
-	attr.inherit = 1;
-	begin_race(SECONDS * 1000);
-	while (race_runs()) {
-		pid_t pid = fork_child();
-		int fd[20];
-
-		if (!pid) {
-			usleep(opened % 7 * 50);
-			if (opened % 3)
-				_exit(0);
-			execl("/bin/true", "true", NULL);
-			_exit(1);
-		}
-		for (int i = 0; i < 20; i++) {
-			fd[i] = perf_open(&attr, pid, -1, i % 4 && fd[i - 1] >= 0 ? fd[i - i % 4] :
-					  -1, 0);
-			opened += fd[i] >= 0;
-		}
-		if (opened % 2)
-			kill(pid, SIGKILL);
-		for (int i = 0; i < 20; i++)
-			close(fd[(i * 7) % 20]);
-		waitpid(pid, NULL, 0);
-	}
-	return expect_between("opened", opened, 20, UINT64_MAX) & still_counts();
-}
-
-/* Many forks and exits of tasks with inherited groups, which are read meanwhile. */
-static bool fork_storm(void)
-{
-	struct perf_event_attr attr = hw_or_sw(false);
-	uint64_t room[16];
-	int leader;
-
-	attr.inherit = 1;
-	attr.read_format = PERF_FORMAT_GROUP | FORMAT_TIMES;
-	leader = open_self(&attr, -1);
-	open_self(&attr, leader);
-	begin_race(SECONDS * 1000);
-	for (int i = 0; i < 4; i++) {
-		pid_t pid = fork_child();
-
-		if (!pid) {
-			while (race_runs()) {
-				pid_t child = fork();
-
-				if (!child) {
-					if (fork() == 0)
-						_exit(0);
-					_exit(0);
-				}
-				waitpid(child, NULL, 0);
-			}
-			_exit(0);
-		}
-	}
-	while (race_runs()) {
-		read(leader, room, sizeof(room));
-		ioctl(leader, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
-		ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
-	}
-	close(leader);
-	while (waitpid(-1, NULL, 0) > 0)
-		;
-	return still_counts();
-}
-
-/* The owner closes the events while a child passes them on. */
-static bool closed_while_forking(void)
-{
-	struct perf_event_attr attr = hw_or_sw(false);
-
-	attr.inherit = 1;
-	begin_race(SECONDS * 1000);
-	for (unsigned int turn = 0; race_runs(); turn++) {
-		int fd[4];
-		pid_t pid;
-
-		for (int i = 0; i < 4; i++)
-			fd[i] = open_self(&attr, i % 2 ? fd[i - 1] : -1);
-		pid = fork_child();
-		while (!pid) {
-			if (!fork())
-				_exit(0);
-			waitpid(-1, NULL, 0);
-		}
-		usleep(turn % 20 * 100);
-		for (int i = 0; i < 4; i++)
-			close(fd[(turn + i) % 4]);
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
-	return still_counts();
-}
-
-/* A child that is forked while the events are disabled does not count. */
-static bool disabled_while_forking(void)
-{
-	struct perf_event_attr attr = hw_or_sw(false);
-	unsigned int counted_on = 0;
-
-	attr.inherit = 1;
-	begin_race(SECONDS * 1000);
-	for (unsigned int turn = 0; race_runs(); turn++) {
-		int fd = open_self(&attr, -1);
-		struct gate born = gate_new();
-		pid_t pid = fork_child();
-		uint64_t before;
-
-		if (!pid) {
-			setpgid(0, 0);
-			for (int i = 0; i < 3 && fork(); i++)
-				;
-			gate_open(&born);
-			for (;;)
-				;
-		}
-		usleep(turn % 30 * 20);
-		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-		for (int i = 0; i < 4; i++)
-			gate_wait(&born);
-		before = perf_count(fd);
-		usleep(3000);
-		counted_on += perf_count(fd) != before;
-		kill(-pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-		close(fd);
-		close(born.fd[0]);
-		close(born.fd[1]);
-	}
-	return expect_between("families that counted on", counted_on, 0, 0) & still_counts();
-}
-
-/* CVE-2023-2235, 2026-64556: exec removes some members of a group while other tasks use it. */
-static bool exec_races_with_close(void)
-{
-	struct perf_event_attr attr = hw_or_sw(false);
-
-	begin_race(SECONDS * 1000);
-	for (unsigned int turn = 0; race_runs(); turn++) {
-		struct gate go = gate_new();
-		pid_t pid = fork_child();
-		int leader, fd[3];
-
-		if (!pid) {
-			gate_wait(&go);
-			execl("/bin/true", "true", NULL);
-			_exit(1);
-		}
-		attr.remove_on_exec = turn & 1;
-		leader = perf_open(&attr, pid, -1, -1, 0);
-		for (int i = 0; i < 3; i++) {
-			attr.remove_on_exec = turn >> (i + 1) & 1;
-			fd[i] = perf_open(&attr, pid, -1, leader, 0);
-		}
-		gate_open(&go);
-		usleep(turn % 10 * 100);
-		close(turn & 16 ? leader : fd[0]);
-		close(fd[1]);
-		close(fd[2]);
-		close(turn & 16 ? fd[0] : leader);
-		close(go.fd[0]);
-		close(go.fd[1]);
-		waitpid(pid, NULL, 0);
-	}
-	return still_counts();
 }
 
 /* Do all of these clocks of the caller count? */
@@ -760,7 +395,7 @@ static bool rotation_and_migration(void)
 	attr.inherit = 1;
 	for (int i = 0; i < 10; i++)
 		fd[i] = open_self(&attr, -1);
-	begin_race(SECONDS * 1000);
+	begin_race(RACE_MS);
 	in_threads(4, mixed_work, NULL);
 	for (int i = 0; i < 10; i++)
 		close(fd[i]);
@@ -876,7 +511,7 @@ static bool limit_while_leaving(void)
 		if (i % 2)
 			MUST(write(there[1], "", 1));
 	}
-	begin_race(SECONDS * 1000);
+	begin_race(RACE_MS);
 	while (race_runs()) {
 		for (int i = 0; i < 4; i++)
 			MUST(ioctl(fd[i], PERF_EVENT_IOC_REFRESH, 1));
@@ -933,7 +568,7 @@ static bool no_sample_after_disable(void)
 	user = mmap(NULL, 257 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (user == MAP_FAILED)
 		fail_case("mmap");
-	for (begin_race(SECONDS * 1000); race_runs(); rounds++) {
+	for (begin_race(RACE_MS); race_runs(); rounds++) {
 		uint64_t head, before = user->data_tail;
 
 		event_enable(fd);
@@ -955,15 +590,7 @@ static const struct test tests[] = {
 	{ "opens with one group_fd race each other", opens_race_in_one_group },
 	{ "opens on a CPU race each other", opens_race_on_a_cpu },
 	{ "groups end while they are used", groups_end_under_use },
-	{ "a group changes after fork", group_changes_after_fork },
-	{ "inherited groups that do not fit", inherited_group_without_room },
 	{ "pinned groups that do not fit", pinned_without_room },
-	{ "opened on a task that forks", attached_to_while_forking },
-	{ "opened on a task that exits, execs or is killed", attached_to_while_dying },
-	{ "a storm of forks", fork_storm },
-	{ "closed while a child forks", closed_while_forking },
-	{ "disabled while a child forks", disabled_while_forking },
-	{ "exec and close of remove_on_exec groups", exec_races_with_close },
 	{ "closed while their task sleeps", closed_while_asleep },
 	{ "opened on a task that becomes another user", opens_on_set_uid_program },
 	{ "rotation and migration", rotation_and_migration },

@@ -575,7 +575,7 @@ static bool inherited_read(void)
 	}
 	ok &= expect(read(fd, reading, sizeof(reading)) == sizeof(reading) && own >= 20 &&
 		     of_child >= 30 && own + of_child == reading[0],
-		     "inherited: last READs %llu and %llu, the family's count %llu",
+		     "inherited: last READs %llu and %llu, with children %llu",
 		     (unsigned long long)own, (unsigned long long)of_child,
 		     (unsigned long long)reading[0]);
 	ok &= expect_eq("inherited: each READ one more than its task's last, with the id", good, n);

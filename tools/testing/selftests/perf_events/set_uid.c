@@ -174,7 +174,7 @@ static bool inherit_ends(void)
 }
 
 /* The same with a program that any user may read: the event continues. */
-static bool goes_on_at_ordinary(void)
+static bool ordinary_exec_keeps_event(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	struct program p;
@@ -461,7 +461,7 @@ static const struct test tests[] = {
 	{ "exec of a set-uid program ends an event", plain_event_ends },
 	{ "exec of a set-gid program ends an event", ends_at_set_gid },
 	{ "exec of an unreadable program ends an event", ends_at_unreadable },
-	{ "exec of an ordinary program does not end an event", goes_on_at_ordinary },
+	{ "exec of an ordinary program does not end an event", ordinary_exec_keeps_event },
 	{ "exec ends an event with enable_on_exec", enable_on_exec_ends },
 	{ "exec ends an event with remove_on_exec", remove_on_exec_ends },
 	{ "exec ends an event with inherit", inherit_ends },

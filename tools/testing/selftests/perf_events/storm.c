@@ -567,7 +567,7 @@ static void run_storm(uint64_t seed)
 		set_cpu(cpu, true);
 }
 
-static bool lives_through_it(void)
+static bool all_operations(void)
 {
 	uint64_t seconds = env_number("STORM_SECONDS", 10),
 		 seed = env_number("STORM_SEED", monotonic_ns());
@@ -636,7 +636,7 @@ static bool locked_memory_is_free(void)
 }
 
 static const struct test tests[] = {
-	{ "all operations at random", lives_through_it },
+	{ "all operations at random", all_operations },
 	{ "every CPU counts afterwards", every_cpu_counts },
 	{ "locked memory is free again", locked_memory_is_free },
 };
