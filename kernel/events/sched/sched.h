@@ -80,7 +80,7 @@ static __always_inline bool perf_is_lone_counter(const struct perf_event *leader
 /* Accounts the time for which a flexible group ran up to leader->tstamp, if it is still queued. */
 static __always_inline void perf_group_account(struct perf_event *leader)
 {
-	if (leader->total_time_running != leader->sched_stamp && !list_empty(&leader->group_entry))
+	if (perf_event_stored_running(leader) != leader->sched_stamp && !list_empty(&leader->group_entry))
 		perf_group_queue_account(leader->pmu_ctx, leader);
 }
 
@@ -91,7 +91,7 @@ static __always_inline int __perf_group_start(struct perf_event *leader)
 		return perf_group_start_members(leader);
 	if (leader->state == PERF_EVENT_STATE_INACTIVE) {
 		perf_leader_update_time(leader);
-		WRITE_ONCE(leader->state, PERF_EVENT_STATE_ACTIVE);
+		perf_event_set_active(leader, true);
 		perf_sampling_start(leader);
 	}
 	return 0;
@@ -104,7 +104,7 @@ static __always_inline void __perf_group_stop(struct perf_event *leader)
 	} else if (leader->state == PERF_EVENT_STATE_ACTIVE) {
 		perf_sampling_stop(leader);
 		perf_leader_update_time(leader);
-		WRITE_ONCE(leader->state, PERF_EVENT_STATE_INACTIVE);
+		perf_event_set_active(leader, false);
 	}
 	perf_group_account(leader);
 }
