@@ -43,6 +43,8 @@ static int migrate_arrive_here(struct perf_event_context *to, void *arg)
 	struct perf_event *event = arg;
 
 	event->attach_state &= ~PERF_ATTACH_MOVING;
+	/* It has been enabled on the way. */
+	perf_event_update_time(event);
 	perf_attach_locked(to, event, perf_epc_find(to, event->pmu));
 	return 0;
 }
