@@ -228,11 +228,11 @@ struct perf_event {
 
 	/* Not in embedded events: */
 	struct mutex			mmap_mutex;
-	atomic_t			late_children;		/* freed, but not their memory */
 	atomic_t			mmap_count;
 	struct list_head		rb_entry;
 	unsigned long			rcu_batches;
 	int				rcu_pending;
+	atomic_t			late_children;		/* freed, but not their memory */
 	wait_queue_head_t		waitq;
 	struct fasync_struct		*fasync;
 
