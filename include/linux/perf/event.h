@@ -150,7 +150,7 @@ struct perf_event {
 	unsigned int			group_generation;	/* number of changes */
 
 	/* Time: see kernel/events/core/state.c. Nanoseconds of the context's clock. */
-	u64				tstamp;			/* [c] times are stored up to here */
+	u64				tstamp;			/* [c] of the last update */
 	u64				time_disabled;		/* [c] not enabled up to tstamp */
 	u64				time_stopped;		/* [c] not running up to tstamp */
 

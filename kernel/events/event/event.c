@@ -74,7 +74,7 @@ static void event_init_handler(struct perf_event *event, const struct perf_event
 static void event_init_common(struct perf_event *event, const struct perf_event_spec *spec)
 {
 	event->attr = *spec->attr;
-	/* What is not asked for is no attribute of the event: drivers and MODIFY_ATTRIBUTES look. */
+	/* Drivers and MODIFY_ATTRIBUTES look at it. */
 	if (!has_branch_stack(event))
 		event->attr.branch_sample_type = 0;
 	event->orig_type = spec->parent ? spec->parent->orig_type : event->attr.type;

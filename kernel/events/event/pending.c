@@ -108,8 +108,8 @@ bool perf_event_pending_busy(struct perf_event *event)
 /**
  * perf_event_pending_trails - may an irq_work be accessed when it is no longer busy?
  *
- * Where irq_work_sync() sleeps, irq_work_single() wakes it after it has marked the irq_work as idle,
- * in an RCU read section.
+ * Where irq_work_sync() sleeps, irq_work_single() wakes it after it has marked the irq_work as
+ * idle, in an RCU read section.
  *
  * Context: any
  * Return: true if the memory of an irq_work that is idle is to be kept for another grace period
