@@ -60,7 +60,7 @@ static void test_refused_by_core_is_destroyed(struct kunit *test)
 }
 
 #ifdef CONFIG_MODULE_UNLOAD
-/* A software event keeps the module of the PMU that schedules its group. */
+/* A software event keeps the module of the PMU that schedules its group, as long as it does. */
 static void test_module_of_a_group(struct kunit *test)
 {
 	struct fake_pmu *f = test->priv;
@@ -79,11 +79,23 @@ static void test_module_of_a_group(struct kunit *test)
 	counter = fake_pmu_try_open(test, &attr, leader);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(counter));
 	KUNIT_EXPECT_GT(test, module_refcount(&module), 0);
-	perf_event_release_kernel(counter);
 	KUNIT_EXPECT_PTR_EQ(test, leader->pmu_ctx->pmu, &f->pmu);
-	KUNIT_EXPECT_EQ(test, module_refcount(&module), 1);
-	fake_pmu_close_all(f);
+	perf_event_release_kernel(counter);
+	KUNIT_EXPECT_PTR_EQ(test, leader->pmu_ctx->pmu, leader->pmu);
+	KUNIT_EXPECT_EQ(test, (int)leader->state, PERF_EVENT_STATE_ACTIVE);
 	KUNIT_EXPECT_EQ(test, module_refcount(&module), 0);
+
+	/* The counter leads, and is closed first. */
+	counter = fake_pmu_try_open(test, &attr, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(counter));
+	leader = fake_pmu_open(test, &software, counter);
+	KUNIT_EXPECT_PTR_EQ(test, leader->pmu_ctx->pmu, &f->pmu);
+	KUNIT_EXPECT_GT(test, module_refcount(&module), 1);
+	perf_event_release_kernel(counter);
+	KUNIT_EXPECT_PTR_EQ(test, leader->pmu_ctx->pmu, leader->pmu);
+	KUNIT_EXPECT_EQ(test, (int)leader->state, PERF_EVENT_STATE_ACTIVE);
+	KUNIT_EXPECT_EQ(test, module_refcount(&module), 0);
+	fake_pmu_close_all(f);
 	f->pmu.module = NULL;
 }
 #endif
