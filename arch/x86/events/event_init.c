@@ -153,15 +153,17 @@ static u64 x86_counters_by_rule(const struct x86_pmu *xpmu, u64 config)
 	u64 bare = config & ~(ARCH_PERFMON_EVENTSEL_USR | ARCH_PERFMON_EVENTSEL_OS |
 			      ARCH_PERFMON_EVENTSEL_ANY);
 	u64 fixed = x86_fixed_counter_for(bare) & xpmu->counters;
-	u64 general = xpmu->counters & X86_GENERAL_MASK;
+	u64 general = xpmu->counters & X86_GENERAL_MASK, pseudo;
 
 	for (; rule && rule->mask; rule++)
 		if ((config & rule->mask) == rule->match)
 			return (rule->counters & xpmu->counters) | fixed;
-	/* Code 0 is no event: with a umask it denotes events that only fixed counters count. */
-	if (xpmu->counters & X86_FIXED_MASK && !(bare & X86_SELECT_CODE) && bare & 0xff00)
-		return fixed | x86_metric_for(xpmu, bare);
-	return general | fixed;
+	/*
+	 * Code 0 is no event: with a umask it denotes what only a fixed counter or PERF_METRICS
+	 * has. Where these are missing, other counters accept it and count nothing.
+	 */
+	pseudo = bare & X86_SELECT_CODE ? 0 : fixed | x86_metric_for(xpmu, bare);
+	return pseudo ?: general | fixed;
 }
 
 /**

@@ -150,9 +150,9 @@ struct perf_event {
 	unsigned int			group_generation;	/* number of changes */
 
 	/* Time: see kernel/events/core/state.c. Nanoseconds of the context's clock. */
-	u64				tstamp;			/* [c] */
-	u64				total_time_enabled;	/* [c] up to tstamp */
-	u64				total_time_running;	/* [c] */
+	u64				tstamp;			/* [c] of the last update */
+	u64				time_disabled;		/* [c] not enabled up to tstamp */
+	u64				time_stopped;		/* [c] not running up to tstamp */
 
 	/* Membership. */
 	struct list_head		event_entry;		/* ctx->event_list */
@@ -232,6 +232,7 @@ struct perf_event {
 	struct list_head		rb_entry;
 	unsigned long			rcu_batches;
 	int				rcu_pending;
+	atomic_t			late_children;		/* freed, but not their memory */
 	wait_queue_head_t		waitq;
 	struct fasync_struct		*fasync;
 

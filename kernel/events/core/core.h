@@ -359,27 +359,69 @@ perf_event_effective_state(const struct perf_event *event)
 	return leader->state <= PERF_EVENT_STATE_OFF ? leader->state : event->state;
 }
 
+/* Times of an event up to the moment of its last update, in ns. */
+static __always_inline u64 perf_event_stored_enabled(const struct perf_event *event)
+{
+	return event->tstamp - event->time_disabled;
+}
+
+static __always_inline u64 perf_event_stored_running(const struct perf_event *event)
+{
+	return event->tstamp - event->time_stopped;
+}
+
 /**
- * perf_event_add_elapsed - add to times what has passed since an event's times were stored
- * @event: event; @enabled and @running may point to the times stored in it
+ * perf_event_times_at - times of an event at a given moment
+ * @event: event to read; nothing in it is written
  * @now: moment, in ns of the clock of @event's context
- * @enabled: time enabled, ns
- * @running: time running, ns
+ * @enabled: result: time enabled, ns
+ * @running: result: time running, ns
  *
- * Context: any; exact under ctx->lock or on the context's CPU
+ * Context: any; exact under ctx->lock or on the context's CPU, in an NMI for an event that runs
  */
-static __always_inline void perf_event_add_elapsed(const struct perf_event *event, u64 now,
-						   u64 *enabled, u64 *running)
+static __always_inline void perf_event_times_at(const struct perf_event *event, u64 now,
+						u64 *enabled, u64 *running)
 {
 	enum perf_event_state state = perf_event_effective_state(event);
-	s64 elapsed = now - event->tstamp;
+	u64 tstamp = event->tstamp;
 
-	if (elapsed <= 0)
+	if ((s64)(now - tstamp) < 0)
+		now = tstamp;
+	*enabled = (state >= PERF_EVENT_STATE_INACTIVE ? now : tstamp) - event->time_disabled;
+	*running = (state >= PERF_EVENT_STATE_ACTIVE ? now : tstamp) - event->time_stopped;
+}
+
+/* A test reads the times before and after each store, as an NMI can. */
+#ifndef PERF_TIMES_STEP
+# define PERF_TIMES_STEP(event)	do { } while (0)
+#endif
+
+/* Stores the times of an event in @state up to @now. ctx->lock. */
+static __always_inline void perf_event_store_times(struct perf_event *event,
+						   enum perf_event_state state, u64 now)
+{
+	s64 since = now - event->tstamp;
+
+	if (since <= 0)
 		return;
-	if (state >= PERF_EVENT_STATE_INACTIVE)
-		*enabled += elapsed;
-	if (state >= PERF_EVENT_STATE_ACTIVE)
-		*running += elapsed;
+	PERF_TIMES_STEP(event);
+	if (state < PERF_EVENT_STATE_INACTIVE)
+		event->time_disabled += since;
+	if (state < PERF_EVENT_STATE_ACTIVE)
+		event->time_stopped += since;
+	PERF_TIMES_STEP(event);
+	event->tstamp = now;
+	PERF_TIMES_STEP(event);
+}
+
+/* Lets the stored times be those up to @now of another clock. ctx->lock. */
+static __always_inline void perf_event_set_clock(struct perf_event *event, u64 now)
+{
+	u64 ahead = now - event->tstamp;
+
+	event->tstamp = now;
+	event->time_disabled += ahead;
+	event->time_stopped += ahead;
 }
 
 void perf_group_update_time(struct perf_event *leader);
@@ -396,15 +438,7 @@ static __always_inline void perf_event_update_time(struct perf_event *event)
 /* perf_event_add_time() for a leader: its times depend on its own state only. ctx->lock. */
 static __always_inline void perf_leader_add_time(struct perf_event *leader, u64 now)
 {
-	s64 since = now - leader->tstamp;
-
-	if (since <= 0)
-		return;
-	if (leader->state >= PERF_EVENT_STATE_INACTIVE)
-		leader->total_time_enabled += since;
-	if (leader->state >= PERF_EVENT_STATE_ACTIVE)
-		leader->total_time_running += since;
-	leader->tstamp = now;
+	perf_event_store_times(leader, leader->state, now);
 }
 
 static __always_inline void perf_leader_update_time(struct perf_event *leader)
@@ -412,9 +446,18 @@ static __always_inline void perf_leader_update_time(struct perf_event *leader)
 	perf_leader_add_time(leader, perf_ctx_time(leader->ctx));
 }
 
+/* perf_event_update_time() for callers that are frequent. ctx->lock. */
+static __always_inline void perf_member_update_time(struct perf_event *event)
+{
+	if (event->group_leader == event)
+		perf_leader_update_time(event);
+	else
+		perf_event_update_time(event);
+}
+
 /*
- * From INACTIVE to ACTIVE or back: always legal, without effect on siblings' times, and frequent.
- * All other state changes are by perf_event_set_state(). ctx->lock.
+ * From INACTIVE to ACTIVE or back, with the times up to date: always legal, without effect on
+ * siblings' times, and frequent. All other state changes are by perf_event_set_state(). ctx->lock.
  */
 static __always_inline void perf_leader_set_active(struct perf_event *leader, bool active)
 {
@@ -425,12 +468,6 @@ static __always_inline void perf_leader_set_active(struct perf_event *leader, bo
 /* perf_leader_set_active() for a leader or a sibling. */
 static __always_inline void perf_event_set_active(struct perf_event *event, bool active)
 {
-	u64 now = perf_ctx_time(event->ctx);
-
-	if (event->group_leader == event)
-		perf_leader_add_time(event, now);
-	else if (now != event->tstamp)
-		perf_event_add_time(event, now);
 	WRITE_ONCE(event->state, active ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_INACTIVE);
 }
 

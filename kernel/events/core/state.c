@@ -12,6 +12,11 @@
  * event's context. That clock stands still while the context is on no CPU, so a context switch has
  * no event's times to update.
  *
+ * Stored is the time for which the event was not enabled, and not running, up to the last update.
+ * For an event that runs, both times are the clock's reading less what is stored, whatever that
+ * update was. So an NMI in the middle of an update reads the right times of the event that it
+ * samples: an update of an event that runs changes nothing but the moment.
+ *
  * Locks: ctx->lock.
  */
 #include <linux/irq_work.h>
@@ -48,9 +53,7 @@ static const u8 state_moves[] = {
  */
 void perf_event_times(const struct perf_event *event, u64 now, u64 *enabled, u64 *running)
 {
-	*enabled = event->total_time_enabled;
-	*running = event->total_time_running;
-	perf_event_add_elapsed(event, now, enabled, running);
+	perf_event_times_at(event, now, enabled, running);
 }
 
 /**
@@ -60,16 +63,11 @@ void perf_event_times(const struct perf_event *event, u64 now, u64 *enabled, u64
  *
  * The slow part of perf_event_update_time().
  *
- * An NMI between the stores that reads the times of @event adds the interval since its last update
- * again. Nothing prevents that. Storing the moment first would make times step back instead. What
- * is stored afterwards does not depend on such a reading.
- *
  * Context: ctx->lock
  */
 noinline void perf_event_add_time(struct perf_event *event, u64 now)
 {
-	perf_event_add_elapsed(event, now, &event->total_time_enabled, &event->total_time_running);
-	event->tstamp = now;
+	perf_event_store_times(event, perf_event_effective_state(event), now);
 }
 
 /**

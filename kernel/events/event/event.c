@@ -74,6 +74,9 @@ static void event_init_handler(struct perf_event *event, const struct perf_event
 static void event_init_common(struct perf_event *event, const struct perf_event_spec *spec)
 {
 	event->attr = *spec->attr;
+	/* Drivers and MODIFY_ATTRIBUTES look at it. */
+	if (!has_branch_stack(event))
+		event->attr.branch_sample_type = 0;
 	event->orig_type = spec->parent ? spec->parent->orig_type : event->attr.type;
 	event->cpu = spec->cpu;
 	event->oncpu = -1;
@@ -330,15 +333,33 @@ static void embedded_event_free(struct perf_event *event)
 {
 	if (perf_event_pending_busy(event))
 		perf_event_pending_sync(event);
+	/* Frees the context after a grace period. */
+	if (perf_event_pending_trails())
+		WRITE_ONCE(event->ctx->shared, true);
 	perf_ctx_put(event->ctx);
+}
+
+/* Does an irq_work refer to @event, which has had no hit for a grace period? */
+static bool event_is_referred_to(struct perf_event *event)
+{
+	/*
+	 * A hit may have queued one after perf_event_pending_sync(). That of a child wakes the
+	 * waiters of its parent.
+	 */
+	if (perf_event_pending_busy(event) || atomic_read_acquire(&event->late_children))
+		return true;
+	if (!perf_event_pending_trails() || event->account_flags & EVENT_UNUSED)
+		return false;
+	event->account_flags |= EVENT_UNUSED;
+	return true;
 }
 
 static void event_free_rcu(struct rcu_head *head)
 {
 	struct perf_event *event = container_of(head, struct perf_event, rcu_head);
+	struct perf_event *parent = event->parent;
 
-	/* A concurrent hit may have queued an irq_work after perf_event_pending_sync(). */
-	if (perf_event_pending_busy(event)) {
+	if (event_is_referred_to(event)) {
 		call_rcu(&event->rcu_head, event_free_rcu);
 		return;
 	}
@@ -349,6 +370,9 @@ static void event_free_rcu(struct rcu_head *head)
 	kfree(event->addr_filter_ranges);
 	perf_tracepoint_free_filter(event);
 	kmem_cache_free(event_cache, event);
+	/* The parent's memory may be freed from here on. */
+	if (parent)
+		atomic_fetch_dec_release(&parent->late_children);
 }
 
 /**
@@ -386,8 +410,10 @@ void perf_event_free(struct perf_event *event)
 		put_task_struct(event->hw.target);
 	if (event->pmu)
 		module_put(event->pmu->module);
+	if (parent)
+		atomic_inc(&parent->late_children);
 	call_rcu(&event->rcu_head, event_free_rcu);
-	/* Last: the child used resources of its parent until here. */
+	/* Last: the child used resources of its parent until here, and uses its memory. */
 	if (parent)
 		perf_event_put(parent);
 }

@@ -49,6 +49,7 @@ struct perf_event_spec {
 #define EVENT_EMBEDDED	BIT(31)		/* part of its context's allocation: perf_event_clone() */
 #define EVENT_SIDEBAND	BIT(30)		/* requests side-band records */
 #define EVENT_BOUND	BIT(29)		/* a task's event that some CPUs cannot count */
+#define EVENT_UNUSED	BIT(28)		/* a grace period ago nothing referred to it any more */
 #define EVENT_TRAITS	(EVENT_SIDEBAND | EVENT_BOUND)
 
 static inline bool perf_event_is_sideband(const struct perf_event *event)
@@ -130,6 +131,7 @@ void perf_event_pending_init(struct perf_event *event);
 extern void (*perf_event_pending_disable_fn)(struct perf_event *event);
 void perf_event_pending_sync(struct perf_event *event);
 bool perf_event_pending_busy(struct perf_event *event);
+bool perf_event_pending_trails(void);
 
 /* addr_filter.c */
 int  perf_event_set_filter(struct perf_event *event, void __user *arg);

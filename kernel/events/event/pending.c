@@ -7,7 +7,9 @@
  * code in the middle of a hit, interrupted by the cross-call that removed the event, and a writer
  * to a buffer that the event is about to leave, which wakes its readers. Both are in an RCU read
  * section that keeps the event's memory. After a grace period the memory is therefore freed only if
- * perf_event_pending_busy() is false.
+ * perf_event_pending_busy() is false, and that of its parent, which an irq_work uses too, only
+ * after that of the event. With PREEMPT_RT, and without an interrupt for irq_work, one more grace
+ * period follows: see perf_event_pending_trails().
  *
  * A pending SIGTRAP holds a reference.
  */
@@ -101,4 +103,18 @@ bool perf_event_pending_busy(struct perf_event *event)
 {
 	return irq_work_is_busy(&event->pending_irq) ||
 	       irq_work_is_busy(&event->pending_disable_irq);
+}
+
+/**
+ * perf_event_pending_trails - may an irq_work be accessed when it is no longer busy?
+ *
+ * Where irq_work_sync() sleeps, irq_work_single() wakes it after it has marked the irq_work as
+ * idle, in an RCU read section.
+ *
+ * Context: any
+ * Return: true if the memory of an irq_work that is idle is to be kept for another grace period
+ */
+bool perf_event_pending_trails(void)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_RT) || !arch_irq_work_has_interrupt();
 }

@@ -24,8 +24,8 @@ static void exit_sync_child(struct perf_event *child)
 
 	lockdep_assert_held(&parent->child_mutex);
 	atomic64_add(local64_read(&child->count), &parent->child_count);
-	atomic64_add(child->total_time_enabled, &parent->child_total_time_enabled);
-	atomic64_add(child->total_time_running, &parent->child_total_time_running);
+	atomic64_add(perf_event_stored_enabled(child), &parent->child_total_time_enabled);
+	atomic64_add(perf_event_stored_running(child), &parent->child_total_time_running);
 	atomic64_add(atomic64_read(&child->lost_samples), &parent->lost_samples);
 }
 

@@ -12,8 +12,8 @@
 #include "ops.h"
 
 /*
- * Every event that is scheduled in the PMU context keeps the PMU's module. A software event stays
- * there when the last event of the PMU itself, which brought its group there, is closed.
+ * Every event that is scheduled in the PMU context keeps the PMU's module. When the last event of
+ * that PMU itself leaves a group, the rest leaves the PMU context: group_leave_module().
  */
 static void group_epc_get(struct perf_event_pmu_context *epc)
 {
@@ -166,6 +166,44 @@ static noinline void group_drop_aux(struct perf_event *sibling, struct perf_even
 	WARN_ON_ONCE(atomic_long_dec_and_test(&aux->refcount));
 }
 
+static bool group_has_event_of(const struct perf_event *leader, const struct pmu *pmu)
+{
+	struct perf_event *sibling;
+
+	if (leader->pmu == pmu)
+		return true;
+	for_each_sibling_event(sibling, leader) {
+		if (sibling->pmu == pmu)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The PMU that schedules a group of software events is a module's: no event of it is left, so the
+ * group is scheduled as it was before one joined, and the module can be unloaded. The group stays
+ * if the PMU context of the leader's PMU has been dropped.
+ */
+static noinline void group_leave_module(struct perf_event *leader)
+{
+	struct perf_event_pmu_context *epc = perf_epc_find(leader->ctx, leader->pmu);
+	bool queued = perf_group_queued(leader);
+
+	if (!epc || group_has_event_of(leader, leader->pmu_ctx->pmu))
+		return;
+	if (queued) {
+		perf_group_unqueue(leader);
+		if (leader->state == PERF_EVENT_STATE_ACTIVE)
+			perf_group_stop(leader);
+		perf_sched_group_removed(leader);
+	}
+	group_move(leader, epc);
+	if (queued) {
+		perf_group_queue(leader);
+		perf_sched_group_added(leader);
+	}
+}
+
 /* A sibling of a group that is dissolved becomes a leader, or fails if it depends on the leader. */
 static void group_make_leader(struct perf_event *event)
 {
@@ -178,6 +216,8 @@ static void group_make_leader(struct perf_event *event)
 	event->group_caps = event->event_caps;
 	event->attach_state &= ~PERF_ATTACH_GROUP;
 	event->round = 0;
+	if (unlikely(event->pmu_ctx->pmu->module))
+		group_leave_module(event);
 
 	if (fails) {
 		if (event->state >= PERF_EVENT_STATE_INACTIVE)
@@ -205,6 +245,8 @@ static void group_leave(struct perf_event *event, bool runs_on)
 	leader->group_generation++;
 	if (!runs_on)
 		perf_sched_group_changed(leader);
+	if (unlikely(leader->pmu_ctx->pmu->module))
+		group_leave_module(leader);
 }
 
 static void group_dissolve(struct perf_event *leader)

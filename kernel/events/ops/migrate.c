@@ -32,7 +32,7 @@ static int migrate_leave_here(struct perf_event_context *from, void *arg)
 		perf_event_set_state(event, PERF_EVENT_STATE_INACTIVE);
 	event->attach_state |= PERF_ATTACH_MOVING;
 	event->cpu = to->cpu;
-	event->tstamp = perf_ctx_time(to);
+	perf_event_set_clock(event, perf_ctx_time(to));
 	/* Pairs with cross_call_event_here(): [moving]. The context is found after the mark. */
 	smp_store_release(&event->ctx, to);
 	return 0;
@@ -43,6 +43,8 @@ static int migrate_arrive_here(struct perf_event_context *to, void *arg)
 	struct perf_event *event = arg;
 
 	event->attach_state &= ~PERF_ATTACH_MOVING;
+	/* It has been enabled on the way. */
+	perf_event_update_time(event);
 	perf_attach_locked(to, event, perf_epc_find(to, event->pmu));
 	return 0;
 }

@@ -99,9 +99,11 @@ static void read_member(struct reading *r, struct perf_event *event)
 
 static __always_inline void add_times(struct reading *r, struct perf_event *event)
 {
-	r->enabled += event->total_time_enabled;
-	r->running += event->total_time_running;
-	perf_event_add_elapsed(event, perf_ctx_time(event->ctx), &r->enabled, &r->running);
+	u64 enabled, running;
+
+	perf_event_times_at(event, perf_ctx_time(event->ctx), &enabled, &running);
+	r->enabled += enabled;
+	r->running += running;
 }
 
 /* A child may lose members, at its exec or exit, that its parent still has. */

@@ -66,7 +66,7 @@ void perf_freq_overflow(struct perf_event *event)
 void perf_freq_tick(struct perf_event *event)
 {
 	struct hw_perf_event *hwc = &event->hw;
-	u64 now = event->total_time_running + event->ctx->stamp - event->tstamp;
+	u64 now = event->ctx->stamp - event->time_stopped;
 	u64 interval;
 	s64 left;
 

@@ -48,7 +48,7 @@ void perf_group_queue_insert(struct perf_event_pmu_context *epc, struct perf_eve
 	leader->round = clamp(leader->round, epc->round, epc->round + 1);
 	if (leader->slice_left <= slice / 2 || leader->slice_left > 2 * slice)
 		leader->slice_left = slice;
-	leader->sched_stamp = leader->total_time_running;
+	leader->sched_stamp = perf_event_stored_running(leader);
 	group_queue_add(&epc->flexible, leader);
 }
 
@@ -64,9 +64,10 @@ void perf_group_queue_insert(struct perf_event_pmu_context *epc, struct perf_eve
 void perf_group_queue_account(struct perf_event_pmu_context *epc, struct perf_event *leader)
 {
 	s64 slice = group_queue_slice(epc);
+	u64 running = perf_event_stored_running(leader);
 
-	leader->slice_left -= leader->total_time_running - leader->sched_stamp;
-	leader->sched_stamp = leader->total_time_running;
+	leader->slice_left -= running - leader->sched_stamp;
+	leader->sched_stamp = running;
 	if (leader->slice_left > slice / 2)
 		return;
 

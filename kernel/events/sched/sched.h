@@ -80,7 +80,8 @@ static __always_inline bool perf_is_lone_counter(const struct perf_event *leader
 /* Accounts the time for which a flexible group ran up to leader->tstamp, if it is still queued. */
 static __always_inline void perf_group_account(struct perf_event *leader)
 {
-	if (leader->total_time_running != leader->sched_stamp && !list_empty(&leader->group_entry))
+	if (perf_event_stored_running(leader) != leader->sched_stamp &&
+	    !list_empty(&leader->group_entry))
 		perf_group_queue_account(leader->pmu_ctx, leader);
 }
 

@@ -18,7 +18,8 @@
  *	FLAGS	with each burst, as flags of the AUX record
  *
  * The PMU is registered if the kernel parameter perf_test_aux is set. So is "test_aux_too", which
- * does the same, but cannot use an AUX area of "test_aux".
+ * does the same, but cannot use an AUX area of "test_aux". Its events, not those of "test_aux", can
+ * be opened with perf_event_attr::aux_output in a group with a trace of "test_aux".
  *
  * Context: pmu callbacks, interrupts off on this CPU.
  */
@@ -257,6 +258,12 @@ static struct pmu test_aux_pmu = {
 	.addr_filters_sync	= test_aux_sync,
 };
 
+/* Asked of "test_aux_too", about the leader of an event's group. */
+static int test_aux_output_match(struct perf_event *aux)
+{
+	return aux->pmu == &test_aux_pmu;
+}
+
 static bool wanted;
 core_param(perf_test_aux, wanted, bool, 0);
 
@@ -267,6 +274,8 @@ static int __init test_aux_register(void)
 	if (!wanted)
 		return 0;
 	too = test_aux_pmu;
+	too.capabilities |= PERF_PMU_CAP_AUX_OUTPUT;
+	too.aux_output_match = test_aux_output_match;
 	return perf_pmu_register(&test_aux_pmu, "test_aux", -1) ?:
 	       perf_pmu_register(&too, "test_aux_too", -1);
 }

@@ -60,7 +60,7 @@ static void test_refused_by_core_is_destroyed(struct kunit *test)
 }
 
 #ifdef CONFIG_MODULE_UNLOAD
-/* A software event keeps the module of the PMU that schedules its group. */
+/* A software event keeps the module of the PMU that schedules its group, as long as it does. */
 static void test_module_of_a_group(struct kunit *test)
 {
 	struct fake_pmu *f = test->priv;
@@ -79,11 +79,23 @@ static void test_module_of_a_group(struct kunit *test)
 	counter = fake_pmu_try_open(test, &attr, leader);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(counter));
 	KUNIT_EXPECT_GT(test, module_refcount(&module), 0);
-	perf_event_release_kernel(counter);
 	KUNIT_EXPECT_PTR_EQ(test, leader->pmu_ctx->pmu, &f->pmu);
-	KUNIT_EXPECT_EQ(test, module_refcount(&module), 1);
-	fake_pmu_close_all(f);
+	perf_event_release_kernel(counter);
+	KUNIT_EXPECT_PTR_EQ(test, leader->pmu_ctx->pmu, leader->pmu);
+	KUNIT_EXPECT_EQ(test, (int)leader->state, PERF_EVENT_STATE_ACTIVE);
 	KUNIT_EXPECT_EQ(test, module_refcount(&module), 0);
+
+	/* The counter leads, and is closed first. */
+	counter = fake_pmu_try_open(test, &attr, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(counter));
+	leader = fake_pmu_open(test, &software, counter);
+	KUNIT_EXPECT_PTR_EQ(test, leader->pmu_ctx->pmu, &f->pmu);
+	KUNIT_EXPECT_GT(test, module_refcount(&module), 1);
+	perf_event_release_kernel(counter);
+	KUNIT_EXPECT_PTR_EQ(test, leader->pmu_ctx->pmu, leader->pmu);
+	KUNIT_EXPECT_EQ(test, (int)leader->state, PERF_EVENT_STATE_ACTIVE);
+	KUNIT_EXPECT_EQ(test, module_refcount(&module), 0);
+	fake_pmu_close_all(f);
 	f->pmu.module = NULL;
 }
 #endif
@@ -163,6 +175,48 @@ static void test_installed_after_exit(struct kunit *test)
 	perf_event_release_kernel(event);
 }
 
+/* A hit that was interrupted by the removal of its event queues the irq_work only now. */
+static void queue_late(struct perf_event *event)
+{
+	atomic_or(IRQ_WORK_BUSY, &event->pending_irq.node.a_flags);
+}
+
+/* The irq_work of a child wakes the waiters of its parent, which has no other user any more. */
+static void test_late_work_of_a_child(struct kunit *test)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+	};
+	struct perf_event_spec spec = {
+		.attr = &attr, .cpu = -1, .task = current, .cgroup_fd = -1,
+	};
+	struct perf_event_context *ctx = perf_ctx_alloc(current, 0);
+	struct perf_event *child;
+
+	KUNIT_ASSERT_NOT_NULL(test, ctx);
+	spec.parent = perf_event_alloc(&spec);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(spec.parent));
+	child = perf_event_alloc(&spec);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(child));
+	/* The memory of the parent holds a reference. */
+	perf_ctx_get(ctx);
+	spec.parent->ctx = ctx;
+	child->destroy = queue_late;
+	perf_event_put(child);
+	perf_event_put(spec.parent);
+
+	for (int i = 0; i < 4; i++)
+		rcu_barrier();
+	KUNIT_EXPECT_EQ(test, refcount_read(&ctx->refcount), 2);
+	atomic_andnot(IRQ_WORK_BUSY, &child->pending_irq.node.a_flags);
+	for (int i = 0; i < 20 && refcount_read(&ctx->refcount) > 1; i++)
+		rcu_barrier();
+	KUNIT_EXPECT_EQ(test, refcount_read(&ctx->refcount), 1);
+	perf_ctx_put(ctx);
+}
+
 static struct kunit_case event_cases[] = {
 #ifdef CONFIG_MODULE_UNLOAD
 	KUNIT_CASE(test_module_of_a_group),
@@ -174,6 +228,7 @@ static struct kunit_case event_cases[] = {
 	KUNIT_CASE(test_program_needs_the_chain),
 #endif
 	KUNIT_CASE(test_installed_after_exit),
+	KUNIT_CASE(test_late_work_of_a_child),
 	KUNIT_CASE(test_pmu_context_used_again),
 	KUNIT_CASE(test_refused_is_not_destroyed),
 	KUNIT_CASE(test_refused_by_core_is_destroyed),

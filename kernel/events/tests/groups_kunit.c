@@ -32,7 +32,7 @@ static struct perf_event *queued_group(struct kunit *test, struct perf_event_pmu
 
 static void queue_serve(struct perf_event_pmu_context *epc, struct perf_event *leader, u64 ns)
 {
-	leader->total_time_running += ns;
+	leader->tstamp += ns;
 	perf_group_queue_account(epc, leader);
 }
 

@@ -264,6 +264,27 @@ static void test_read_while_moving(struct kunit *test)
 	meter_expect_counts(test, w.event, 1);
 }
 
+static void act_wait(struct transit *w)
+{
+	mdelay(5);
+}
+
+/* An event is enabled while it moves: no more is missed than from one lock to the next. */
+static void test_time_while_moving(struct kunit *test)
+{
+	struct transit w = transit_begin(test, act_wait);
+	u64 enabled, before, running, start, end;
+
+	perf_event_read_value(w.event, &before, &running);
+	start = perf_clock();
+	move_with(test, &w);
+	end = perf_clock();
+	perf_event_read_value(w.event, &enabled, &running);
+	KUNIT_EXPECT_GE(test, enabled - before + NSEC_PER_MSEC, end - start);
+	KUNIT_EXPECT_LE(test, running, enabled);
+	meter_expect_counts(test, w.event, 1);
+}
+
 static void test_period_while_moving(struct kunit *test)
 {
 	struct perf_event_attr attr;
@@ -457,6 +478,7 @@ static struct kunit_case migrate_cases[] = {
 	KUNIT_CASE(test_paused_while_moving),
 	KUNIT_CASE(test_reset_while_moving),
 	KUNIT_CASE(test_read_while_moving),
+	KUNIT_CASE(test_time_while_moving),
 	KUNIT_CASE(test_period_while_moving),
 	KUNIT_CASE(test_group_while_moving),
 	KUNIT_CASE(test_released_while_moving),

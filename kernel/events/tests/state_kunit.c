@@ -3,6 +3,10 @@
 #include <kunit/test.h>
 #include <linux/slab.h>
 
+struct perf_event;
+static void read_between_stores(const struct perf_event *event);
+#define PERF_TIMES_STEP(event)	read_between_stores(event)
+
 #include "../ops/ops.h"
 
 /* An event in a context; the test sets the context's time. */
@@ -93,9 +97,52 @@ static void test_leader_holds_siblings_time(struct kunit *test)
 	expect_times(test, leader, 900, 300, 100);
 }
 
+/* What an NMI in the middle of an update reads of the event that it samples. */
+static struct {
+	u64		now;
+	u64		enabled;
+	u64		running;
+	unsigned int	right;
+	unsigned int	wrong;
+} nmi;
+
+static void read_between_stores(const struct perf_event *event)
+{
+	u64 enabled, running;
+
+	perf_event_times(event, nmi.now, &enabled, &running);
+	if (enabled == nmi.enabled && running == nmi.running)
+		nmi.right++;
+	else
+		nmi.wrong++;
+}
+
+static void test_times_in_the_middle_of_an_update(struct kunit *test)
+{
+	struct perf_event_context *ctx = stopped_context(test);
+	struct perf_event *event = clocked_event(test, ctx, NULL);
+	unsigned long flags;
+
+	set_at(event, 100, PERF_EVENT_STATE_INACTIVE);
+	set_at(event, 150, PERF_EVENT_STATE_ACTIVE);
+	raw_spin_lock_irqsave(&ctx->lock, flags);
+	for (u64 now = 200; now <= 1000; now += 200) {
+		/* The NMI reads the clock later than the update did. */
+		nmi.now = now + 7;
+		nmi.enabled = nmi.now - 100;
+		nmi.running = nmi.now - 150;
+		perf_leader_add_time(event, now);
+	}
+	raw_spin_unlock_irqrestore(&ctx->lock, flags);
+	KUNIT_EXPECT_EQ(test, nmi.wrong, 0);
+	KUNIT_EXPECT_GE(test, nmi.right, 10);
+	expect_times(test, event, 1100, 1000, 950);
+}
+
 static struct kunit_case state_cases[] = {
 	KUNIT_CASE(test_times_follow_state),
 	KUNIT_CASE(test_leader_holds_siblings_time),
+	KUNIT_CASE(test_times_in_the_middle_of_an_update),
 	{ }
 };
 

@@ -104,6 +104,23 @@ static void events_have_their_counters(struct kunit *test)
 	}
 }
 
+/* Code 0: an event of a fixed counter where there is one, and nothing elsewhere. */
+static void pseudo_events_have_their_counters(struct kunit *test)
+{
+	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, xpmu);
+	xpmu->model = &skylake_model;
+	xpmu->counters = ARCH(8, 3);
+	KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x0300), X86_FIXED(2));
+	KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x0400), GENERAL(8));
+	KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x0500), GENERAL(8));
+	xpmu->model = &icelake_model;
+	xpmu->counters = ARCH(8, 4);
+	KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x0400), X86_FIXED(3));
+	KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x0500), GENERAL(8));
+}
+
 /* FRONTEND_RETIRED and MISP_ANT with values from the event files. */
 static void frontend_events_have_their_register(struct kunit *test)
 {
@@ -612,6 +629,7 @@ static void zhaoxin_generic_events_have_counters(struct kunit *test)
 static struct kunit_case x86_pmu_models_cases[] = {
 #ifdef CONFIG_CPU_SUP_INTEL
 	KUNIT_CASE(events_have_their_counters),
+	KUNIT_CASE(pseudo_events_have_their_counters),
 	KUNIT_CASE(goldmont_offcore_bits),
 	KUNIT_CASE(crestmont_has_snoop_registers),
 	KUNIT_CASE(goldmont_counts_walks_at_retirement),

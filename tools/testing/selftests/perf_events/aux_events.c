@@ -343,6 +343,43 @@ static bool redirect_to_other_pmu(void)
 	return ok;
 }
 
+/* Closes the event, if there is one. */
+static bool expect_opened(const char *what, int fd)
+{
+	bool good = expect(fd >= 0, "%s: %s", what, strerror(errno));
+
+	close(fd);
+	return good;
+}
+
+/* The PMU of the event that has aux_output says whether its leader's trace can take its samples. */
+static bool output_to_a_trace(void)
+{
+	struct perf_event_attr attr = aux_attr(64), out = aux_attr(0);
+	int trace = MUST(perf_open(&attr, 0, -1, -1, 0)), too;
+	bool good;
+
+	out.aux_output = 1;
+	good = expect_refused("of the trace's PMU", perf_open(&out, 0, -1, trace, 0), EOPNOTSUPP,
+			      "aux_output");
+	attr.type = out.type = perf_pmu_type("test_aux_too");
+	good &= expect_opened("aux_output", perf_open(&out, 0, -1, trace, 0));
+	out.sample_type = PERF_SAMPLE_AUX;
+	out.sample_period = 1000;
+	out.aux_sample_size = 64;
+	good &= expect_refused("with a part of the trace in its samples",
+			       perf_open(&out, 0, -1, trace, 0), EINVAL, "aux_");
+	close(trace);
+
+	out = attr;
+	out.aux_output = 1;
+	too = MUST(perf_open(&attr, 0, -1, -1, 0));
+	good &= expect_refused("in a group with another trace", perf_open(&out, 0, -1, too, 0),
+			       EINVAL, "aux_");
+	close(too);
+	return good;
+}
+
 /* What was recorded so far has no gap: the trace did not end and begin again. */
 static unsigned int traces_so_far(struct area *area)
 {
@@ -430,6 +467,7 @@ static const struct test tests[] = {
 	{ "a pausing event is closed while a child has inherited it", closed_while_inherited },
 	{ "one PMU does not fill the area of another PMU", other_pmu },
 	{ "an exclusive PMU has one event, of tasks or of CPUs", exclusive_pmu },
+	{ "aux_output is asked of the event's own PMU", output_to_a_trace },
 	{ "SET_OUTPUT to the area of another PMU is refused", redirect_to_other_pmu },
 	{ "a running event leaves its area by SET_OUTPUT", leaves_running },
 	{ "a running event changes its area by SET_OUTPUT", changes_running },

@@ -411,6 +411,25 @@ static bool modify_invalid_keeps_the_old_one(void)
 	return good;
 }
 
+/* Without PERF_SAMPLE_BRANCH_STACK the event has no branch_sample_type, whatever its open had. */
+static bool modify_with_unused_branches(void)
+{
+	struct perf_event_attr attr = bp_attr(HW_BREAKPOINT_W, &target.word[0], 8);
+	bool good;
+	int fd;
+
+	attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY;
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)
+		return expect_errno("open", fd, 0);
+	good = expect_refused("as it was opened", modify_event(fd, &attr), EINVAL,
+			      "attr: only bp_*");
+	attr.branch_sample_type = 0;
+	good &= expect_errno("as it is", modify_event(fd, &attr), 0);
+	close(fd);
+	return good;
+}
+
 /* arm64 has separate registers for data and instructions: all of those for data may be in use. */
 static bool modify_without_a_slot_keeps_the_old_one(void)
 {
@@ -461,6 +480,7 @@ static const struct test tests[] = {
 	{ "modify reaches the children", modify_reaches_the_children },
 	{ "modify: an invalid change keeps the old one", modify_invalid_keeps_the_old_one },
 	{ "modify: without a slot the old one is kept", modify_without_a_slot_keeps_the_old_one },
+	{ "modify: a selection of branches that is not used", modify_with_unused_branches },
 	{ "modify: no other event", only_a_breakpoint_is_modified },
 };
 

@@ -762,14 +762,22 @@ static bool throttled_continues(void)
 	return expect_between("of 60 bursts, those not counted", without, 0, 6);
 }
 
-#define DEEP	4	/* nested cgroups on each side of a switch */
+/*
+ * Nested cgroups on each side of a switch, which locks the contexts of both sides: more than
+ * lockdep has subclasses (8), and more than a task may hold locks (48).
+ */
+#define DEEP	26
 
 /* Nested in one another below @top; an event in each on CPU 0. */
-static void open_nested(const char *top, char name[][32], int *fd)
+static void open_nested(const char *top, char name[][128], int *fd)
 {
+	int dir;
+
 	for (int i = 0; i < DEEP; i++) {
 		snprintf(name[i], sizeof(name[i]), "%s%s", i ? name[i - 1] : top, i ? "/in" : "");
-		fd[i] = open_soft(PERF_COUNT_SW_PAGE_FAULTS, make_cgroup(name[i]), 0);
+		dir = make_cgroup(name[i]);
+		fd[i] = open_soft(PERF_COUNT_SW_PAGE_FAULTS, dir, 0);
+		close(dir);
 	}
 }
 
@@ -805,7 +813,7 @@ static bool nested_agree(const int *fd)
 /* A switch between the leaves changes as many contexts as there are cgroups. */
 static bool deep_switches(void)
 {
-	char x[DEEP][32], y[DEEP][32];
+	char x[DEEP][128], y[DEEP][128];
 	struct gate to_x = gate_new(), to_y = gate_new();
 	int in_x[DEEP], in_y[DEEP];
 	bool good = true;
@@ -822,6 +830,8 @@ static bool deep_switches(void)
 	kill_child(pid[1]);
 	good &= nested_agree(in_x) & nested_agree(in_y);
 	for (int i = DEEP; i--;) {
+		close(in_x[i]);
+		close(in_y[i]);
 		remove_cgroup(x[i]);
 		remove_cgroup(y[i]);
 	}
@@ -829,7 +839,7 @@ static bool deep_switches(void)
 }
 
 static const struct test tests[] = {
-	{ "switches between cgroups that are nested four deep", deep_switches },
+	{ "switches between cgroups that are nested deep", deep_switches },
 	{ "members are counted, others not", members_only },
 	{ "cgroups below count, too", hierarchy_counts },
 	{ "a task moves between cgroups", task_moves },

@@ -348,8 +348,43 @@ static bool group_read(void)
 	return ok;
 }
 
-/* The sample of a write to @word: memory that is mapped. */
-static bool sample_of_write(volatile uint64_t *word, struct sample *s)
+/* The physical address that /proc has for @addr, which is mapped. */
+static uint64_t phys_of(const volatile void *addr)
+{
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	uint64_t entry = 0;
+	bool present;
+
+	if (fd < 0)
+		skip_case("no /proc/self/pagemap");
+	present = pread(fd, &entry, sizeof(entry), (uintptr_t)addr / page * sizeof(entry)) ==
+		  sizeof(entry) && entry >> 63;
+	close(fd);
+	/* Bits 0 to 54 are the number of the page frame. */
+	return present ? (entry & ((1ULL << 55) - 1)) * page + (uintptr_t)addr % page : 0;
+}
+
+/* Bytes of anonymous huge pages that /proc has for the mapping with @addr. */
+static uint64_t huge_bytes_at(const volatile void *addr)
+{
+	FILE *f = fopen("/proc/self/smaps", "re");
+	unsigned long from, to, kib = 0;
+	bool inside = false;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			inside = (uintptr_t)addr >= from && (uintptr_t)addr < to;
+		else if (inside && sscanf(line, "AnonHugePages: %lu kB", &kib) == 1)
+			break;
+	}
+	if (f)
+		fclose(f);
+	return kib * 1024;
+}
+
+/* The sample of a write to @word: memory that is mapped in pages of @size bytes. */
+static bool sample_of_write(volatile uint64_t *word, uint64_t size, struct sample *s)
 {
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_BREAKPOINT, 0);
 	struct perf_event_header *h;
@@ -374,10 +409,9 @@ static bool sample_of_write(volatile uint64_t *word, struct sample *s)
 	close_mapped(fd);
 	return expect(good, "a sample of the write") &
 	       expect_eq("address", s->addr, (uintptr_t)word) &
-	       expect_eq("size of its page", s->data_page_size, page) &
+	       expect_eq("size of its page", s->data_page_size, size) &
 	       expect_between("size of the code's page", s->code_page_size, page, 1 << 30) &
-	       expect_eq("offset of the physical address", s->phys_addr & (page - 1),
-			 (uintptr_t)word & (page - 1));
+	       expect_eq("physical address", s->phys_addr, phys_of(word));
 }
 
 /* Two pages of memory, mapped twice: what is the same memory has the same physical address. */
@@ -395,11 +429,36 @@ static bool memory_of_address(void)
 			fail_case("mmap");
 	}
 	for (int i = 0; i < 4; i++)
-		good &= sample_of_write((void *)(map[i / 2] + i % 2 * page + 0x148), &s[i]);
+		good &= sample_of_write((void *)(map[i / 2] + i % 2 * page + 0x148), page, &s[i]);
 	good &= expect_between("physical address", s[0].phys_addr, page, UINT64_MAX);
 	good &= expect_eq("of the same page", s[2].phys_addr, s[0].phys_addr);
 	good &= expect_eq("of the same other page", s[3].phys_addr, s[1].phys_addr);
 	return good & expect(s[0].phys_addr != s[1].phys_addr, "two pages have two addresses");
+}
+
+#define HUGE_PAGE	(2ULL << 20)	/* with base pages of 4 KiB */
+
+/* Two areas as large as a huge page: one is a huge page, the other consists of base pages. */
+static bool page_size_of_address(void)
+{
+	char *map = mmap(NULL, 3 * HUGE_PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *huge = (char *)(((uintptr_t)map + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1));
+	volatile uint64_t *in_huge = (void *)(huge + 77 * page + 0x148);
+	volatile uint64_t *in_base = (void *)(huge + HUGE_PAGE + 77 * page + 0x148);
+	struct sample s;
+	bool good;
+
+	if (map == MAP_FAILED)
+		fail_case("mmap");
+	MUST(madvise(huge, HUGE_PAGE, MADV_HUGEPAGE));
+	MUST(madvise(huge + HUGE_PAGE, HUGE_PAGE, MADV_NOHUGEPAGE));
+	*in_huge = *in_base = 0;
+	good = expect_eq("a huge page", huge_bytes_at(in_huge), HUGE_PAGE) &
+	       expect_eq("no huge page", huge_bytes_at(in_base), 0) &
+	       sample_of_write(in_huge, HUGE_PAGE, &s) & sample_of_write(in_base, page, &s);
+	munmap(map, 3 * HUGE_PAGE);
+	return good;
 }
 
 static bool time_of_clockid(void)
@@ -592,6 +651,7 @@ static const struct test tests[] = {
 	{ "the copy of the user stack ends where the memory ends", short_user_stack },
 	{ "a sample of a leader reads the whole group", group_read },
 	{ "a sample shows where the memory of its address is", memory_of_address },
+	{ "a sample shows the size of the page of its address", page_size_of_address },
 	{ "the time of a sample is that of clockid", time_of_clockid },
 	{ "a sample of a tracepoint holds its data", tracepoint_data },
 	{ "a sample of a child has the id of the parent's event", inherited_samples },
