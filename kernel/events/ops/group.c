@@ -166,7 +166,7 @@ static noinline void group_drop_aux(struct perf_event *sibling, struct perf_even
 	WARN_ON_ONCE(atomic_long_dec_and_test(&aux->refcount));
 }
 
-static bool group_has_event_of(const struct perf_event *leader, const struct pmu *pmu)
+static bool group_has_event_of(struct perf_event *leader, const struct pmu *pmu)
 {
 	struct perf_event *sibling;
 
