@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Strings are allocated together: at first so many bytes, then twice as many each time. */
+#define ARENA_STRINGS		256
+#define ARENA_STRINGS_MAX	(64 * 1024)
+
 /**
  * tally_arena_alloc - allocate zeroed memory
  * @arena: owner of the memory
@@ -27,6 +31,21 @@ void *tally_arena_alloc(struct tally_arena *arena, size_t size)
 	return chunk + header;
 }
 
+/* Room for a string. What the last allocation has left is lost. */
+static bool arena_grow_strings(struct tally_arena *arena, size_t size)
+{
+	size_t room = arena->strings_room ? arena->strings_room * 2 : ARENA_STRINGS;
+
+	if (room > ARENA_STRINGS_MAX)
+		room = ARENA_STRINGS_MAX;
+	arena->strings_room = room;
+	if (room < size)
+		room = size;
+	arena->strings = tally_arena_alloc(arena, room);
+	arena->strings_left = arena->strings ? room : 0;
+	return arena->strings;
+}
+
 /**
  * tally_arena_strdup - copy a string
  * @arena: owner of the copy
@@ -37,9 +56,14 @@ void *tally_arena_alloc(struct tally_arena *arena, size_t size)
 char *tally_arena_strdup(struct tally_arena *arena, const char *string)
 {
 	size_t size = strlen(string) + 1;
-	char *copy = tally_arena_alloc(arena, size);
+	char *copy;
 
-	return copy ? memcpy(copy, string, size) : NULL;
+	if (size > arena->strings_left && !arena_grow_strings(arena, size))
+		return NULL;
+	copy = memcpy(arena->strings, string, size);
+	arena->strings += size;
+	arena->strings_left -= size;
+	return copy;
 }
 
 /**
@@ -54,4 +78,5 @@ void tally_arena_free(struct tally_arena *arena)
 		arena->chunks = *(void **)chunk;
 		free(chunk);
 	}
+	*arena = (struct tally_arena){};
 }

@@ -996,7 +996,7 @@ static int contents_decompress(struct data_file *file, const u8 *data, size_t si
 			       struct tally_error *err)
 {
 	ZSTD_inBuffer in = { data, size, 0 };
-	size_t room = ZSTD_DStreamOutSize();
+	const size_t room = 64 * 1024;
 
 	if (!file->zstd)
 		file->zstd = ZSTD_createDCtx();

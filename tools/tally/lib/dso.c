@@ -83,6 +83,7 @@ void tally_dsos_free(struct tally_dsos *dsos)
 
 			dsos->buckets[i] = dso->next;
 			free(dso->symbols);
+			free(dso->starts);
 			tally_arena_free(&dso->arena);
 			free(dso);
 		}
@@ -145,6 +146,20 @@ static int symbol_compare(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
+/* Without memory the dso has no symbols. */
+static void dso_set_starts(struct tally_dso *dso)
+{
+	u64 *starts = realloc(dso->starts, dso->nr_symbols * sizeof(*starts));
+
+	if (!starts) {
+		dso->nr_symbols = 0;
+		return;
+	}
+	dso->starts = starts;
+	for (size_t i = 0; i < dso->nr_symbols; i++)
+		starts[i] = dso->symbols[i].start;
+}
+
 /**
  * tally_dso_sort - order symbols, one for each address
  * @dso: dso
@@ -166,6 +181,7 @@ void tally_dso_sort(struct tally_dso *dso)
 		if (symbol->end == symbol->start)
 			symbol->end = i < kept ? symbol[1].start : symbol->start + 4096;
 	}
+	dso_set_starts(dso);
 }
 
 static bool kernel_is_running(const struct tally_dso *dso)
@@ -305,25 +321,23 @@ void tally_dso_load(struct tally_dsos *dsos, struct tally_dso *dso)
  * @dso: dso
  * @at: offset in the file, or address in the kernel
  *
+ * Addresses of samples are not predictable: the search has no branch that depends on them.
+ *
  * Return: the symbol, NULL if there is none.
  */
 const struct tally_symbol *tally_dso_find(struct tally_dsos *dsos, struct tally_dso *dso, u64 at)
 {
-	size_t low = 0, high;
+	const struct tally_symbol *symbol;
+	const u64 *base;
 
 	if (dso->kernel)
 		dso = dsos->kernel;
 	tally_dso_load(dsos, dso);
-	high = dso->nr_symbols;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (dso->symbols[middle].start <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || at >= dso->symbols[low - 1].end)
+	base = dso->starts;
+	for (size_t nr = dso->nr_symbols; nr > 1; nr -= nr / 2)
+		base += nr / 2 & -(size_t)(base[nr / 2] <= at);
+	if (!dso->nr_symbols || *base > at)
 		return NULL;
-	return &dso->symbols[low - 1];
+	symbol = &dso->symbols[base - dso->starts];
+	return at < symbol->end ? symbol : NULL;
 }

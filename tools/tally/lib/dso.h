@@ -34,6 +34,7 @@ struct tally_symbol {
  * @problem: why there are no symbols; NULL if there are
  * @symbols: sorted by start
  * @nr_symbols: number of them
+ * @starts: their first bytes, close together for the search
  * @arena: memory of the names
  * @next: next dso of the table
  */
@@ -48,6 +49,7 @@ struct tally_dso {
 	const char *problem;
 	struct tally_symbol *symbols;
 	size_t nr_symbols;
+	u64 *starts;
 	struct tally_arena arena;
 	struct tally_dso *next;
 };

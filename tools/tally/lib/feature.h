@@ -79,9 +79,15 @@ struct tally_value {
 /**
  * struct tally_arena - memory that is freed at once
  * @chunks: allocations, each pointing to the one before
+ * @strings: the next copy of a string, in the last allocation for these
+ * @strings_left: bytes that are left there
+ * @strings_room: bytes of an allocation
  */
 struct tally_arena {
 	void *chunks;
+	char *strings;
+	size_t strings_left;
+	size_t strings_room;
 };
 
 void *tally_arena_alloc(struct tally_arena *arena, size_t size);

@@ -4,10 +4,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* More than the largest record. */
-#define INPUT_WINDOW	(1024 * 1024)
+/* More than the largest record; a file that is smaller has a window of its size. */
+#define INPUT_WINDOW_MIN	(64 * 1024)
+#define INPUT_WINDOW		(1024 * 1024)
 
 /**
  * input_init - begin at the start of a file
@@ -18,7 +20,11 @@
  */
 int input_init(struct input *input, int fd)
 {
+	struct stat st;
+
 	*input = (struct input){ .fd = fd, .limit = ~0ULL, .room = INPUT_WINDOW };
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size < INPUT_WINDOW)
+		input->room = st.st_size < INPUT_WINDOW_MIN ? INPUT_WINDOW_MIN : st.st_size;
 	input->window = malloc(input->room);
 	return input->window ? 0 : -ENOMEM;
 }

@@ -36,7 +36,7 @@ static int walk_fail(struct walk *walk, const char *what)
 }
 
 /* All fields that are numbers begin at a multiple of 8 bytes. */
-static bool walk_is_aligned(struct walk *walk)
+static inline bool walk_is_aligned(struct walk *walk)
 {
 	if (!(walk->at & 7))
 		return true;
@@ -44,7 +44,7 @@ static bool walk_is_aligned(struct walk *walk)
 	return false;
 }
 
-static u64 *walk_words(struct walk *walk, u64 count)
+static inline u64 *walk_words(struct walk *walk, u64 count)
 {
 	u64 *words = (u64 *)(walk->data + walk->at);
 
@@ -61,7 +61,7 @@ static u64 *walk_words(struct walk *walk, u64 count)
 }
 
 /* The value in host order: before a conversion from it, after one to it. */
-static bool walk_u64(struct walk *walk, u64 *value)
+static inline bool walk_u64(struct walk *walk, u64 *value)
 {
 	u64 *word = walk_words(walk, 1);
 
@@ -71,7 +71,7 @@ static bool walk_u64(struct walk *walk, u64 *value)
 	return true;
 }
 
-static bool walk_u32_pair(struct walk *walk, u32 *first, u32 *second)
+static inline bool walk_u32_pair(struct walk *walk, u32 *first, u32 *second)
 {
 	u32 *words = (u32 *)(walk->data + walk->at);
 
@@ -267,7 +267,7 @@ static bool walk_aux(struct walk *walk, struct tally_sample *sample)
 	return sample->aux;
 }
 
-static bool walk_cpu(struct walk *walk, struct tally_sample *sample)
+static inline bool walk_cpu(struct walk *walk, struct tally_sample *sample)
 {
 	u32 reserved;
 
@@ -275,7 +275,7 @@ static bool walk_cpu(struct walk *walk, struct tally_sample *sample)
 }
 
 /* The fields up to the period. */
-static bool walk_sample_start(struct walk *walk, u64 type, struct tally_sample *sample)
+static inline bool walk_sample_start(struct walk *walk, u64 type, struct tally_sample *sample)
 {
 	return (!(type & PERF_SAMPLE_IDENTIFIER) || walk_u64(walk, &sample->id)) &&
 	       (!(type & PERF_SAMPLE_IP) || walk_u64(walk, &sample->ip)) &&
@@ -320,6 +320,13 @@ static bool walk_sample_end(struct walk *walk, const struct perf_event_attr *att
 	       (!(type & PERF_SAMPLE_AUX) || walk_aux(walk, sample));
 }
 
+/* Fields whose size does not vary, and that almost every sample has. */
+#define WALK_START	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \
+			 PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | \
+			 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
+#define WALK_MIDDLE	(PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | \
+			 PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+
 static void walk_defaults(struct tally_sample *sample)
 {
 	*sample = (struct tally_sample){
@@ -327,13 +334,16 @@ static void walk_defaults(struct tally_sample *sample)
 	};
 }
 
-static int walk_sample(struct walk *walk, const struct perf_event_attr *attr,
+static inline int walk_sample(struct walk *walk, const struct perf_event_attr *attr,
 		       struct tally_sample *sample)
 {
+	u64 type = attr->sample_type;
+
 	walk_defaults(sample);
-	return walk_sample_start(walk, attr->sample_type, sample) &&
-	       walk_sample_middle(walk, attr, sample) &&
-	       walk_sample_end(walk, attr, sample) ? 0 : -EBADMSG;
+	return walk_sample_start(walk, type, sample) &&
+	       (!(type & WALK_MIDDLE) || walk_sample_middle(walk, attr, sample)) &&
+	       (!(type & ~(WALK_START | WALK_MIDDLE)) || walk_sample_end(walk, attr, sample)) ?
+	       0 : -EBADMSG;
 }
 
 /**

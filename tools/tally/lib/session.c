@@ -8,25 +8,6 @@
 #include "inline.h"
 #include "unwind.h"
 
-/* Entries of the cache of symbols; a power of two. */
-#define CACHE_SIZE	16384
-
-/**
- * struct cached - an address that was looked up
- * @pid: its process
- * @generation: of the mappings when it was looked up; 0 in the kernel
- * @caller: it was looked up as a return address
- * @used: the entry is in use
- * @frame: the result
- */
-struct cached {
-	u32 pid;
-	u32 generation;
-	bool caller;
-	bool used;
-	struct tally_frame frame;
-};
-
 /**
  * struct tally_session - an open perf.data and its state
  * @reader: reader of the file
@@ -35,7 +16,6 @@ struct cached {
  * @inlined: chains have frames for inlined functions
  * @build_ids: section BUILD_ID was taken over
  * @refused: samples that were refused
- * @cache: addresses that were looked up
  * @unwinder: state of the unwinding, NULL until it is used
  * @inliner: state of the search for inlined functions, NULL until it is used
  */
@@ -46,7 +26,6 @@ struct tally_session {
 	bool inlined;
 	bool build_ids;
 	u64 refused;
-	struct cached *cache;
 	struct unwinder *unwinder;
 	struct inliner *inliner;
 };
@@ -69,10 +48,8 @@ int tally_session_open(struct tally_session **session, const struct tally_sessio
 		return tally_fail(err, ENOMEM, "no memory");
 	new->unsorted = options->unsorted;
 	new->inlined = options->inlined;
-	new->cache = calloc(CACHE_SIZE, sizeof(*new->cache));
 	ret = tally_reader_open(&new->reader, options->path, err);
-	if (!ret && (!new->cache ||
-		     tally_space_new(&new->space, options->symfs, options->kallsyms)))
+	if (!ret && tally_space_new(&new->space, options->symfs, options->kallsyms))
 		ret = tally_fail(err, ENOMEM, "no memory");
 	if (ret) {
 		tally_session_close(new);
@@ -93,7 +70,6 @@ void tally_session_close(struct tally_session *session)
 	if (session->reader)
 		tally_reader_close(session->reader);
 	tally_space_free(session->space);
-	free(session->cache);
 	free(session);
 }
 
@@ -182,8 +158,17 @@ int tally_session_next(struct tally_session *session, struct tally_record *recor
 	}
 }
 
-static void session_look_up(struct tally_session *session, u32 pid, u64 address, bool kernel,
-			    bool caller, struct tally_frame *frame)
+/**
+ * tally_session_resolve - symbol of an address
+ * @session: session
+ * @pid: process
+ * @address: address
+ * @kernel: an address of the kernel
+ * @caller: a return address: the call precedes it
+ * @frame: set to the result
+ */
+void tally_session_resolve(struct tally_session *session, u32 pid, u64 address, bool kernel,
+			   bool caller, struct tally_frame *frame)
 {
 	struct tally_dsos *dsos = tally_space_dsos(session->space);
 	const struct tally_map *map = tally_space_find(session->space, pid, address, kernel);
@@ -203,34 +188,6 @@ static void session_look_up(struct tally_session *session, u32 pid, u64 address,
 		return;
 	frame->symbol = symbol->name;
 	frame->symbol_offset = frame->at - symbol->start;
-}
-
-/**
- * tally_session_resolve - symbol of an address
- * @session: session
- * @pid: process
- * @address: address
- * @kernel: an address of the kernel
- * @caller: a return address: the call precedes it
- * @frame: set to the result
- */
-void tally_session_resolve(struct tally_session *session, u32 pid, u64 address, bool kernel,
-			   bool caller, struct tally_frame *frame)
-{
-	u32 generation = kernel ? 0 : tally_space_generation(session->space);
-	u64 hash = (address + (kernel ? 0 : (u64)pid << 48) + caller) * 0x9e3779b97f4a7c15ULL;
-	struct cached *cached = &session->cache[hash >> 48 & (CACHE_SIZE - 1)];
-
-	if (!cached->used || cached->frame.address != address || cached->caller != caller ||
-	    cached->frame.kernel != kernel || cached->generation != generation ||
-	    (!kernel && cached->pid != pid)) {
-		cached->used = true;
-		cached->pid = pid;
-		cached->caller = caller;
-		cached->generation = generation;
-		session_look_up(session, pid, address, kernel, caller, &cached->frame);
-	}
-	*frame = cached->frame;
 }
 
 static bool sample_in_kernel(const struct tally_record *record)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Hash buckets of threads, processes and names. */
-#define SPACE_BUCKETS	4096
+#define SPACE_BUCKETS	1024
 
 /**
  * struct process - an address space
@@ -55,6 +55,7 @@ struct comm_name {
  * @names: by hash
  * @generation: changes with each change of a mapping
  * @last: process that was looked up last
+ * @last_thread: thread that was looked up last
  */
 struct tally_space {
 	struct tally_dsos dsos;
@@ -64,6 +65,7 @@ struct tally_space {
 	struct comm_name *names[SPACE_BUCKETS];
 	u32 generation;
 	struct process *last;
+	struct thread *last_thread;
 };
 
 /**
@@ -164,9 +166,11 @@ static struct thread *space_thread(struct tally_space *space, u32 tid, bool crea
 {
 	struct thread **bucket = &space->threads[tid % SPACE_BUCKETS], *thread;
 
+	if (space->last_thread && space->last_thread->tid == tid)
+		return space->last_thread;
 	for (thread = *bucket; thread; thread = thread->next)
 		if (thread->tid == tid)
-			return thread;
+			return space->last_thread = thread;
 	thread = create ? calloc(1, sizeof(*thread)) : NULL;
 	if (!thread)
 		return NULL;
@@ -526,6 +530,21 @@ const char *tally_space_comm(struct tally_space *space, u32 pid, u32 tid)
 	return thread->comm;
 }
 
+/* The mapping at an address, looked for at the place of the last one first. */
+static const struct tally_map *maps_find(struct tally_maps *maps, u64 address)
+{
+	const struct tally_map *map = &maps->maps[maps->last];
+	size_t at;
+
+	if (maps->last < maps->nr && map->start <= address && address < map->end)
+		return map;
+	at = maps_above(maps, address);
+	if (at == maps->nr || maps->maps[at].start > address)
+		return NULL;
+	maps->last = at;
+	return &maps->maps[at];
+}
+
 /**
  * tally_space_find - the mapping at an address
  * @space: space
@@ -538,17 +557,9 @@ const char *tally_space_comm(struct tally_space *space, u32 pid, u32 tid)
 const struct tally_map *tally_space_find(struct tally_space *space, u32 pid, u64 address,
 					 bool kernel)
 {
-	const struct process *process = kernel ? NULL : space_process(space, pid, false);
-	const struct tally_maps *maps = &space->kernel;
-	size_t at;
+	struct process *process = kernel ? NULL : space_process(space, pid, false);
 
-	if (!kernel) {
-		if (!process)
-			return NULL;
-		maps = &process->maps;
-	}
-	at = maps_above(maps, address);
-	if (at == maps->nr || maps->maps[at].start > address)
-		return NULL;
-	return &maps->maps[at];
+	if (kernel)
+		return maps_find(&space->kernel, address);
+	return process ? maps_find(&process->maps, address) : NULL;
 }

@@ -25,11 +25,13 @@ struct tally_map {
  * @maps: sorted by start, none overlaps another
  * @nr: number of them
  * @room: number allocated
+ * @last: index of the one that was found last
  */
 struct tally_maps {
 	struct tally_map *maps;
 	size_t nr;
 	size_t room;
+	size_t last;
 };
 
 struct tally_space;
