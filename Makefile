@@ -90,7 +90,8 @@ shell: $(GOAL_$(KERNEL)) guest ## boot with a shell
 # ARCH given on the command line narrows a check to it; "make check" is both.
 ARCHES = $(if $(filter command line environment,$(origin ARCH)),$(ARCH),arm64 x86_64)
 each = @for a in $(ARCHES); do $(MAKE) --no-print-directory $(1) ARCH=$$a O= || exit 1; done
-CHECK = scripts/check $(addprefix --arch ,$(ARCHES)) $(patsubst %,--without '%',$(WITHOUT)) $(if $(FIRST),--first) $(TEST)
+CHECK = scripts/check $(addprefix --arch ,$(ARCHES)) $(patsubst %,--without '%',$(WITHOUT)) \
+	$(if $(FIRST),--first) $(TEST)
 
 # WITHOUT='pattern...' leaves selftests out; FIRST=1 runs each on the first of its machines only.
 check: ## KUnit, selftests in guests, ABI, style, documentation; TEST='name...' for some

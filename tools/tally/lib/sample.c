@@ -335,7 +335,7 @@ static void walk_defaults(struct tally_sample *sample)
 }
 
 static inline int walk_sample(struct walk *walk, const struct perf_event_attr *attr,
-		       struct tally_sample *sample)
+			      struct tally_sample *sample)
 {
 	u64 type = attr->sample_type;
 

@@ -152,7 +152,8 @@ static struct sort_stored *sorter_store(struct sorter *sorter, const struct tall
 			return NULL;
 		if (chunk && !chunk->left)
 			sorter_drop_chunk(sorter, chunk);
-		sorter->chunk = chunk = new;
+		chunk = new;
+		sorter->chunk = chunk;
 	}
 	stored = (void *)((u8 *)chunk + chunk->used);
 	stored->chunk = chunk;

@@ -4,8 +4,8 @@
  *
  * The report of tally takes at most a third of the memory and finds the same number of events. It
  * takes at most a third of the CPU time from 10^7 samples on, and half of it for fewer, where the
- * start of both programs counts. The shortest of three runs decides. TALLY is the program, PERF that
- * of perf.
+ * start of both programs counts. The shortest of three runs decides. TALLY is the program, PERF
+ * that of perf.
  */
 #include "made.h"
 
@@ -182,7 +182,8 @@ static void large_compare(u64 number)
 	ktap_note("perf report: %llu ms, %llu KiB", their.ms, their.kib);
 	ktap_result(!status && their.count == our.count, "perf report finds as many events");
 	if (many)
-		ktap_result(3 * our.ms <= their.ms, "at most a third of the CPU time of perf report");
+		ktap_result(3 * our.ms <= their.ms,
+			    "at most a third of the CPU time of perf report");
 	else
 		ktap_result(2 * our.ms <= their.ms, "at most half of the CPU time of perf report");
 	ktap_result(3 * our.kib <= their.kib, "at most a third of the memory of perf report");

@@ -17,8 +17,7 @@
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-	return "quarantine_size_mb=4:malloc_context_size=8:"
-	       "allocator_release_to_os_interval_ms=-1";
+	return "quarantine_size_mb=4:malloc_context_size=8:allocator_release_to_os_interval_ms=-1";
 }
 
 static struct tally_buf forms[FORMS];

@@ -362,7 +362,8 @@ static bool output_to_a_trace(void)
 	out.aux_output = 1;
 	good = expect_refused("of the trace's PMU", perf_open(&out, 0, -1, trace, 0), EOPNOTSUPP,
 			      "aux_output");
-	attr.type = out.type = perf_pmu_type("test_aux_too");
+	attr.type = perf_pmu_type("test_aux_too");
+	out.type = attr.type;
 	good &= expect_opened("aux_output", perf_open(&out, 0, -1, trace, 0));
 	out.sample_type = PERF_SAMPLE_AUX;
 	out.sample_period = 1000;
