@@ -136,12 +136,24 @@ static bool elf_file_offset(Elf *elf, u64 address, u64 *offset)
 	return false;
 }
 
-static bool elf_is_function(const GElf_Sym *symbol)
+static bool elf_is_executable(Elf *elf, size_t section)
+{
+	GElf_Shdr header;
+
+	return gelf_getshdr(elf_getscn(elf, section), &header) && header.sh_flags & SHF_EXECINSTR;
+}
+
+/* Functions of assembly may have no type. Names with a $ are marks of the assembler. */
+static bool elf_is_function(Elf *elf, const GElf_Sym *symbol, const char *name)
 {
 	unsigned int type = GELF_ST_TYPE(symbol->st_info);
 
-	return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF &&
-	       symbol->st_value;
+	if (!name || !*name || symbol->st_shndx == SHN_UNDEF || !symbol->st_value)
+		return false;
+	if (type == STT_FUNC || type == STT_GNU_IFUNC)
+		return true;
+	return type == STT_NOTYPE && *name != '$' && symbol->st_shndx < SHN_LORESERVE &&
+	       elf_is_executable(elf, symbol->st_shndx);
 }
 
 static int elf_table(struct tally_dso *dso, Elf *elf, Elf *addresses, Elf_Scn *section,
@@ -155,10 +167,11 @@ static int elf_table(struct tally_dso *dso, Elf *elf, Elf *addresses, Elf_Scn *s
 		GElf_Sym symbol;
 		u64 offset;
 
-		if (!gelf_getsym(data, i, &symbol) || !elf_is_function(&symbol))
+		if (!gelf_getsym(data, i, &symbol))
 			continue;
 		name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		if (!name || !*name || !elf_file_offset(addresses, symbol.st_value, &offset))
+		if (!elf_is_function(elf, &symbol, name) ||
+		    !elf_file_offset(addresses, symbol.st_value, &offset))
 			continue;
 		if (elf_add_symbol(dso, offset, symbol.st_size, name))
 			return -ENOMEM;

@@ -30,9 +30,14 @@ __attribute__((noinline)) void outer_function(shop::counter &c, unsigned long n)
 	middle_function(c, n);
 	sink++;
 }
+/* A symbol without a type, as hand-written assembly has. */
+asm(".text\n.globl plain_label\nplain_label:\n.rept 4096\nnop\n.endr\nret");
+extern "C" void plain_label();
 int main()
 {
 	shop::counter c;
+	for (int i = 0; i < 200000; i++)
+		plain_label();
 	outer_function(c, 150000000);
 	return 0;
 }
@@ -61,6 +66,7 @@ fi
 "$TALLY" export "$work/data" >"$work/folded" 2>&1
 "$TALLY" export --inline "$work/data" >"$work/inlined" 2>&1
 result "a C++ function by its name" has 'program +program +\[\.\] shop::counter::innermost' "$work/report"
+result "a label of assembly" has 'program +program +\[\.\] plain_label' "$work/report"
 result "the callers are found without frame pointers" \
 	has 'main;outer_function.*;middle_function.*;shop::counter::innermost' "$work/folded"
 result "an inlined function is shown in its caller" \
