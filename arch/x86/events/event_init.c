@@ -147,23 +147,33 @@ static u64 x86_metric_for(const struct x86_pmu *xpmu, u64 bare)
 	return BIT_ULL(X86_METRIC_BASE + (bare >> 8 & 7)) & xpmu->metrics;
 }
 
+/*
+ * Code 0 is no event: with a umask it denotes what only a fixed counter or PERF_METRICS has. Where
+ * these are missing, other counters accept it and count nothing; but with the umask of a top-down
+ * metric no other counter of a part with metrics has it.
+ */
+static bool x86_is_pseudo(const struct x86_pmu *xpmu, u64 bare, u64 counters)
+{
+	if (bare & X86_SELECT_CODE)
+		return false;
+	return counters || (xpmu->model->metrics && bare & (X86_METRIC_FIRST & 0xff00));
+}
+
 static u64 x86_counters_by_rule(const struct x86_pmu *xpmu, u64 config)
 {
 	const struct x86_rule *rule = xpmu->model->rules;
 	u64 bare = config & ~(ARCH_PERFMON_EVENTSEL_USR | ARCH_PERFMON_EVENTSEL_OS |
 			      ARCH_PERFMON_EVENTSEL_ANY);
 	u64 fixed = x86_fixed_counter_for(bare) & xpmu->counters;
-	u64 general = xpmu->counters & X86_GENERAL_MASK, pseudo;
+	u64 general = xpmu->counters & X86_GENERAL_MASK;
+	u64 metric = x86_metric_for(xpmu, bare);
 
 	for (; rule && rule->mask; rule++)
 		if ((config & rule->mask) == rule->match)
 			return (rule->counters & xpmu->counters) | fixed;
-	/*
-	 * Code 0 is no event: with a umask it denotes what only a fixed counter or PERF_METRICS
-	 * has. Where these are missing, other counters accept it and count nothing.
-	 */
-	pseudo = bare & X86_SELECT_CODE ? 0 : fixed | x86_metric_for(xpmu, bare);
-	return pseudo ?: general | fixed;
+	if (x86_is_pseudo(xpmu, bare, fixed | metric))
+		return fixed | metric;
+	return general | fixed;
 }
 
 /**

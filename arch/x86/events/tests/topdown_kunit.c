@@ -61,7 +61,7 @@ static void selections_have_their_number(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, x86_rule_counters(spr, config | 0x1000000), 0);
 	}
 	KUNIT_EXPECT_EQ(test, x86_rule_counters(spr, 0x8800), 0);
-	KUNIT_EXPECT_EQ(test, x86_rule_counters(spr, 0x7f00), 0);
+	KUNIT_EXPECT_EQ(test, x86_rule_counters(spr, 0x7f00), 0xffULL);
 	spr->counters = ARCH(8, 3);
 	KUNIT_EXPECT_EQ(test, x86_rule_counters(spr, 0x8000), 0);
 	icl->metrics = 0;
