@@ -393,7 +393,7 @@ static __always_inline void perf_event_times_at(const struct perf_event *event, 
 
 /* A test reads the times before and after each store, as an NMI can. */
 #ifndef PERF_TIMES_STEP
-# define PERF_TIMES_STEP(event)	do { (void)(event); } while (0)
+# define PERF_TIMES_STEP(event)	((void)(event))
 #endif
 
 /* Stores the times of an event in @state up to @now. ctx->lock. */
