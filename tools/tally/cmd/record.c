@@ -670,7 +670,6 @@ static int record_measure(struct record_run *run, bool on_exec, struct tally_err
 static int record_open_events(struct record_run *run, bool on_exec, struct tally_error *err)
 {
 	struct tally_target target = run->options.target;
-	size_t page = sysconf(_SC_PAGESIZE);
 	int ret;
 
 	if (run->options.argv) {
@@ -684,7 +683,7 @@ static int record_open_events(struct record_run *run, bool on_exec, struct tally
 	}
 	target.per_cpu = !run->per_thread;
 	record_prepare_attrs(&run->events, &run->setup, on_exec);
-	record_watermark(&run->events, (run->pages ? run->pages : 128) * page / 2);
+	tally_rings_watermark(&run->events, run->pages);
 	run->session.events = &run->events;
 	ret = tally_open(&run->session, &target, err);
 	if (!ret)

@@ -222,16 +222,3 @@ int record_check_terms(const struct tally_events *events, bool overwrite, struct
 	}
 	return 0;
 }
-
-/**
- * record_watermark() - when a reader is woken
- * @events: events
- * @bytes: bytes in a buffer
- */
-void record_watermark(struct tally_events *events, size_t bytes)
-{
-	for (int i = 0; i < events->n; i++) {
-		events->event[i].attr.watermark = 1;
-		events->event[i].attr.wakeup_watermark = bytes;
-	}
-}

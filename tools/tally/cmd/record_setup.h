@@ -40,6 +40,5 @@ void record_prepare_attrs(struct tally_events *events, const struct record_setup
 			  bool on_exec);
 int record_overwrite(struct tally_events *events, bool all, struct tally_error *err);
 int record_check_terms(const struct tally_events *events, bool overwrite, struct tally_error *err);
-void record_watermark(struct tally_events *events, size_t bytes);
 
 #endif

@@ -105,6 +105,21 @@ static int map_place(struct tally_rings *rings, const struct tally_opened *sessi
 	return 0;
 }
 
+unsigned int tally_rings_pages(const struct tally_events *events, unsigned int pages)
+{
+	return pages ? pages : default_pages(count_kinds(events));
+}
+
+void tally_rings_watermark(struct tally_events *events, unsigned int pages)
+{
+	size_t size = tally_rings_pages(events, pages) * sysconf(_SC_PAGESIZE);
+
+	for (int i = 0; i < events->n; i++) {
+		events->event[i].attr.watermark = 1;
+		events->event[i].attr.wakeup_watermark = size / TALLY_WATERMARK_PART;
+	}
+}
+
 int tally_rings_map(struct tally_rings *rings, const struct tally_opened *session,
 		    unsigned int pages, struct tally_error *err)
 {

@@ -408,10 +408,29 @@ struct tally_rings {
 };
 
 /**
+ * tally_rings_pages() - pages of a buffer
+ * @events: events
+ * @pages: pages that were asked for, or 0
+ *
+ * Return: @pages, or what an unprivileged user may lock for each CPU.
+ */
+unsigned int tally_rings_pages(const struct tally_events *events, unsigned int pages);
+
+/* A reader is woken when so large a part of a buffer is full: it has the rest of it as time. */
+#define TALLY_WATERMARK_PART	4
+
+/**
+ * tally_rings_watermark() - when a reader is woken
+ * @events: events that are not open
+ * @pages: as tally_rings_map() gets
+ */
+void tally_rings_watermark(struct tally_events *events, unsigned int pages);
+
+/**
  * tally_rings_map() - map a buffer for each CPU or task, all events write to it
  * @rings: gets the buffers
  * @session: session that is open and not enabled
- * @pages: pages of a buffer, a power of two, or 0: what an unprivileged user may lock for each CPU
+ * @pages: pages of a buffer, a power of two, or 0 for the default of tally_rings_pages()
  * @err: gets the reason
  *
  * Events with write_backward write to a second buffer for each CPU or task.

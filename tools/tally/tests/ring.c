@@ -3,6 +3,7 @@
 #include "tally_open.h"
 
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <pthread.h>
 
 #include "../../testing/selftests/perf_events/harness.h"
@@ -108,6 +109,62 @@ static bool odd_size(void)
 	return expect_eq("3 pages", -tally_rings_map(&rings, &session, 3, &ring_err), EINVAL);
 }
 
+static bool wakes_readers(void)
+{
+	pid_t self = getpid();
+	const struct tally_target target = { .tids = &self, .nr_tids = 1 };
+	struct tally_events events = { 0 };
+	struct tally_opened session = { .events = &events };
+	struct tally_rings rings = { 0 };
+	struct pollfd wait = { .events = POLLIN };
+	struct perf_event_attr *attr;
+	int part;
+
+	if (tally_parse_events(&events, "faults:u", &ring_err) < 0)
+		fail_case(ring_err.text);
+	attr = &events.event[0].attr;
+	attr->sample_period = 1;
+	attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+	attr->disabled = 1;
+	tally_rings_watermark(&events, 4);
+	/* So many samples of 32 bytes are a quarter of the buffer. */
+	part = sysconf(_SC_PAGESIZE) / 32;
+	if (tally_open(&session, &target, &ring_err) ||
+	    tally_rings_map(&rings, &session, 4, &ring_err))
+		fail_case(ring_err.text);
+	wait.fd = rings.ring[0].fd;
+	tally_ioctl(&session, PERF_EVENT_IOC_ENABLE);
+	fault_pages(part * 3 / 4);
+	if (!expect_eq("before a quarter is full", poll(&wait, 1, 50), 0))
+		return false;
+	fault_pages(part / 2);
+	return expect_eq("a quarter is full", poll(&wait, 1, 5000), 1) &&
+		expect_eq("poll", wait.revents, POLLIN);
+}
+
+/* Two kinds of buffers share what may be locked: the watermark is of the size that they have. */
+static bool wakes_by_real_size(void)
+{
+	pid_t self = getpid();
+	const struct tally_target target = { .tids = &self, .nr_tids = 1 };
+	struct tally_events events = { 0 };
+	struct tally_opened session = { .events = &events };
+	struct tally_rings rings = { 0 };
+
+	if (tally_parse_events(&events, "faults:u,dummy/overwrite/", &ring_err) < 0)
+		fail_case(ring_err.text);
+	for (int i = 0; i < events.n; i++)
+		events.event[i].attr.sample_period = 1;
+	tally_rings_watermark(&events, 0);
+	if (tally_open(&session, &target, &ring_err) ||
+	    tally_rings_map(&rings, &session, 0, &ring_err))
+		fail_case(ring_err.text);
+	return expect_eq("buffers", rings.n, 2) &&
+		expect_eq("bytes", rings.ring[0].size, rings.ring[1].size) &&
+		expect_eq("watermark", events.event[0].attr.wakeup_watermark,
+			  rings.ring[0].size / 4);
+}
+
 /* What an order has given. */
 static struct given {
 	uint64_t n;
@@ -204,6 +261,8 @@ static const struct test tests[] = {
 	{ "several threads take all", several_threads },
 	{ "the default size and a thread for each node", default_size },
 	{ "a size that is no power of two is refused", odd_size },
+	{ "a reader is woken when a quarter of its buffer is full", wakes_readers },
+	{ "the watermark is of the size that the buffers have", wakes_by_real_size },
 	{ "rounds give records by time, and keep two passes at most", orders_rounds },
 	{ "a record of a buffer that is read later is waited for", waits_for_late_rings },
 	{ "memory is bounded, what is late is counted", bounds_memory },
