@@ -43,7 +43,10 @@ int cmd_check(int argc, char **argv)
 	ret = tally_verify(stdout, path, lines, &verdict);
 	if (verdict.errors > lines)
 		printf("and %llu more\n", verdict.errors - lines);
-	printf("%s: %llu records, %llu samples, %llu lost, %llu errors\n", path, verdict.records,
-	       verdict.samples, verdict.lost, verdict.errors);
+	printf("%s: %llu records, %llu samples, %llu lost, ", path, verdict.records,
+	       verdict.samples, verdict.lost);
+	if (verdict.aux)
+		printf("%llu bytes of AUX areas, ", verdict.aux);
+	printf("%llu errors\n", verdict.errors);
 	return !!ret;
 }

@@ -446,7 +446,8 @@ int tally_stream_round(struct tally_stream *stream)
  * @tail: its second part
  * @tail_size: bytes of @tail, 0 if there is none
  *
- * The piece is not compressed. The index of a file has an entry for each piece in stream 0.
+ * The piece is not compressed. The index of a file has an entry for each piece in stream 0: the
+ * place and the size of the record, without the piece.
  *
  * Return: 0 or the negative errno of the first write that failed.
  */
@@ -465,7 +466,7 @@ int tally_stream_auxtrace(struct tally_stream *stream, const struct tally_auxtra
 	start.size = head_size + tail_size + padding;
 	if (stream == writer->streams[0]) {
 		tally_buf_put_u64(&writer->auxtrace, writer->data_offset + stream->written);
-		tally_buf_put_u64(&writer->auxtrace, sizeof(start) + start.size);
+		tally_buf_put_u64(&writer->auxtrace, sizeof(start));
 	}
 	stream->raw += sizeof(start) + start.size;
 	stream_out(stream, &start, sizeof(start));

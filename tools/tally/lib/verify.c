@@ -10,6 +10,9 @@
 
 #include "data_read.h"
 
+/* Bytes of an AUXTRACE record up to the CPU. */
+#define AUXTRACE_SIZE	44
+
 /**
  * struct verifier - state of a verification
  * @out: output
@@ -19,7 +22,7 @@
  * @newest: time of the newest record
  * @this_round: time of the newest record when the last round ended
  * @last_round: the same of the round before
- * @auxtrace: AUXTRACE records so far
+ * @auxtrace: AUXTRACE records so far that the index has to have
  * @known_ids: ids of all events, sorted
  * @nr_ids: number of them
  */
@@ -291,14 +294,25 @@ static void verify_auxtrace(struct verifier *verifier, const struct tally_record
 {
 	const struct tally_value *index =
 		verifier->info->features.values[TALLY_FEAT_AUXTRACE];
-	u64 number = verifier->auxtrace++;
+	const u64 *words = (const u64 *)(record->header + 1);
+	u64 number = verifier->auxtrace;
 
+	if (record->header->size < AUXTRACE_SIZE)
+		return;
+	verifier->verdict->aux += words[0];
+	if (words[0] % sizeof(u64))
+		verify_fault(verifier, record, sizeof(*record->header),
+			     "the size of its piece is not a multiple of 8");
 	if (!index || record->file)
 		return;
+	verifier->auxtrace++;
 	if (number >= index[1].number)
 		verify_fault(verifier, record, 0, "not in the auxtrace index");
 	else if (index[1].rows[number * 2].number != record->offset)
 		verify_fault(verifier, record, 0, "elsewhere by the auxtrace index");
+	else if (index[1].rows[number * 2 + 1].number != record->header->size)
+		verify_fault(verifier, record, sizeof(*record->header),
+			     "of another size by the auxtrace index");
 }
 
 static void verify_contents(struct verifier *verifier, const struct tally_record *record)

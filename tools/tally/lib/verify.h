@@ -11,12 +11,14 @@
  * @records: number of records
  * @samples: number of them that are samples
  * @lost: records that the file says were lost
+ * @aux: bytes of AUX areas
  */
 struct tally_verdict {
 	u64 errors;
 	u64 records;
 	u64 samples;
 	u64 lost;
+	u64 aux;
 };
 
 int tally_verify(FILE *out, const char *path, unsigned int max_lines,

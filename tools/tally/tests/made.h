@@ -319,6 +319,7 @@ static inline void made_tools(struct made *made)
 		unsigned int words;
 	} counted[] = {
 		{ TALLY_RECORD_ID_INDEX, 2, 8 },
+		{ TALLY_RECORD_AUXTRACE_INFO, 2, 6 },
 		{ TALLY_RECORD_STAT_CONFIG, 3, 6 },
 		{ TALLY_RECORD_STAT, 17, 4 },
 		{ TALLY_RECORD_STAT_ROUND, 1, 1 },
@@ -353,6 +354,7 @@ static inline bool made_has_type(u32 type)
 	switch (type) {
 	case TALLY_RECORD_FINISHED_ROUND:
 	case TALLY_RECORD_ID_INDEX:
+	case TALLY_RECORD_AUXTRACE_INFO:
 	case TALLY_RECORD_THREAD_MAP:
 	case TALLY_RECORD_CPU_MAP:
 	case TALLY_RECORD_STAT_CONFIG:
