@@ -64,6 +64,8 @@ struct record_part {
  * @output: path of the output
  * @level: level of compression, 0 for none
  * @pages: pages of a buffer, 0 for the default
+ * @aux_pages: pages of an AUX area, 0 for the default
+ * @aux: an event fills AUX areas
  * @threads: reading threads, 0 for one a node
  * @directory: write a directory, a file for each reading thread
  * @overwrite: the newest records of all events replace the oldest
@@ -92,6 +94,8 @@ struct record_run {
 	const char *output;
 	int level;
 	unsigned int pages;
+	unsigned int aux_pages;
+	bool aux;
 	int threads;
 	bool directory;
 	bool overwrite;
@@ -118,7 +122,7 @@ static int record_usage(FILE *out, int status)
 	      "  -G CGROUPS       cgroups\n"
 	      "  -o FILE          output, perf.data; - for a pipe\n"
 	      "  -z[LEVEL]        compress\n"
-	      "  -m PAGES         pages of a buffer\n"
+	      "  -m PAGES[,AUX]   pages of a buffer, of an AUX area\n"
 	      "  -d, -W, -R       data addresses, weights, raw data\n"
 	      "  --phys-data      physical addresses of data\n"
 	      "  -k CLOCK         clock of the times: monotonic, boottime, realtime, tai\n"
@@ -267,6 +271,37 @@ static void record_take(void *arg, const struct tally_ring *ring, const struct t
 		pthread_mutex_unlock(&run->lock);
 }
 
+static u64 record_clock_ns(int clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return time.tv_sec * 1000000000ull + time.tv_nsec;
+}
+
+/* What an AUX area has is for the CPU of its buffer, or for the task that has a buffer. */
+static void record_take_aux(void *arg, const struct tally_ring *ring,
+			    const struct tally_piece *piece, uint64_t offset)
+{
+	struct record_run *run = arg;
+	struct record_part *part = &run->parts[run->directory ? ring->thread + 1 : 0];
+	u32 number = ring - run->rings.ring;
+	const struct tally_auxtrace record = {
+		.offset = offset,
+		.reference = record_clock_ns(CLOCK_MONOTONIC) * run->rings.n + number,
+		.idx = number,
+		.tid = ring->cpu < 0 ? run->session.places[ring->place].pid : -1,
+		.cpu = ring->cpu,
+	};
+
+	if (!run->directory)
+		pthread_mutex_lock(&run->lock);
+	tally_stream_auxtrace(part->stream, &record, piece->head, piece->head_size, piece->tail,
+			      piece->tail_size);
+	if (!run->directory)
+		pthread_mutex_unlock(&run->lock);
+}
+
 static int record_add_attrs(struct record_run *run, struct tally_error *err)
 {
 	const struct tally_opened *session = &run->session;
@@ -319,14 +354,6 @@ static int record_group_desc(struct record_run *run, struct tally_error *err)
 		tally_buf_put_u32(&buf, end - first);
 	}
 	return record_put_feature(run, TALLY_FEAT_GROUP_DESC, &buf, err);
-}
-
-static u64 record_clock_ns(int clock)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	return time.tv_sec * 1000000000ull + time.tv_nsec;
 }
 
 static int record_clock_features(struct record_run *run, struct tally_error *err)
@@ -422,6 +449,19 @@ static void record_time_conversion(struct record_run *run, struct tally_buf *buf
 	tally_buf_put(buf, &record, sizeof(record));
 }
 
+/* What a decoder of the AUX areas reads first. */
+static void record_aux_info(struct record_run *run, struct tally_buf *buf)
+{
+	const struct perf_event_mmap_page *page = run->rings.ring[0].page;
+	bool per_cpu = run->session.places[0].cpu >= 0;
+
+	for (int event = 0; event < run->events.n; event++) {
+		if (run->events.event[event].aux)
+			tally_auxtrace_info(buf, &run->events.event[event], page, per_cpu);
+	}
+	tally_id_index(buf, &run->rings, &run->session);
+}
+
 static int record_synthesize(struct record_run *run, struct tally_error *err)
 {
 	static const struct perf_event_header init = {
@@ -432,6 +472,8 @@ static int record_synthesize(struct record_run *run, struct tally_error *err)
 	struct tally_piece piece = { 0 };
 	struct tally_buf buf = {};
 
+	if (run->aux)
+		record_aux_info(run, &buf);
 	record_time_conversion(run, &buf);
 	tally_synthesize_kernel(&buf, id_size);
 	for (int i = 0; i < target->nr_pids; i++)
@@ -657,6 +699,7 @@ static int record_measure(struct record_run *run, bool on_exec, struct tally_err
 		ret = record_enable(run, false, err);
 	if (!ret)
 		record_loop(run, &wait);
+	run->pump.enable_aux = false;
 	tally_ioctl(&run->session, PERF_EVENT_IOC_DISABLE);
 	record_pass(run);
 	tally_pump_last(&run->pump);
@@ -684,16 +727,21 @@ static int record_open_events(struct record_run *run, bool on_exec, struct tally
 	target.per_cpu = !run->per_thread;
 	record_prepare_attrs(&run->events, &run->setup, on_exec);
 	tally_rings_watermark(&run->events, run->pages);
+	tally_aux_watermark(&run->events, run->aux_pages);
 	run->session.events = &run->events;
 	ret = tally_open(&run->session, &target, err);
 	if (!ret)
 		ret = tally_rings_map(&run->rings, &run->session, run->pages, err);
+	if (!ret && run->aux)
+		ret = tally_aux_map(&run->rings, &run->session, run->aux_pages, err);
 	if (ret)
 		return ret;
 	measure_fallback_note(&run->session);
 	run->time_at = record_time_offset(&run->events);
 	run->pump.rings = &run->rings;
 	run->pump.take = record_take;
+	run->pump.take_aux = record_take_aux;
+	run->pump.enable_aux = true;
 	run->pump.arg = run;
 	return tally_pump_start(&run->pump, run->threads, err);
 }
@@ -824,6 +872,23 @@ static int record_max_rate(uint64_t *rate)
 	return n == 1 ? 0 : -EINVAL;
 }
 
+/* "PAGES", "PAGES,AUX" or ",AUX". */
+static int record_pages(struct record_run *run, char *value)
+{
+	char *comma = strchr(value, ',');
+	uint64_t pages = 0, aux = 0;
+
+	if (comma)
+		*comma = 0;
+	if ((*value || !comma) && (record_number(value, &pages) || !pages))
+		return -EINVAL;
+	if (comma && (record_number(comma + 1, &aux) || !aux))
+		return -EINVAL;
+	run->pages = pages;
+	run->aux_pages = aux;
+	return pages > 0x100000 || aux > 0x100000 ? -EINVAL : 0;
+}
+
 static int record_number_option(struct record_run *run, int option, const char *value)
 {
 	uint64_t number = 1;
@@ -842,9 +907,6 @@ static int record_number_option(struct record_run *run, int option, const char *
 	case 'z':
 		run->level = number;
 		return number > 22 ? -EINVAL : 0;
-	case 'm':
-		run->pages = number;
-		return number > 0x100000 ? -EINVAL : 0;
 	case 'D':
 		run->delay = number / 1000.0;
 		return 0;
@@ -927,10 +989,11 @@ static int record_option(struct record_run *run, int option, char *value, struct
 	case 't':
 	case 'G':
 		return measure_target_option(&run->options.target, option, value);
+	case 'm':
+		return record_pages(run, value);
 	case 'F':
 	case 'c':
 	case 'z':
-	case 'm':
 	case 'D':
 	case RECORD_THREADS:
 	case RECORD_MAX_SIZE:
@@ -954,6 +1017,12 @@ static int record_complete(struct record_run *run, struct tally_error *err)
 	}
 	if (record_check_terms(&run->events, true, err))
 		return -EOPNOTSUPP;
+	ret = record_aux(&run->events, run->aux_pages, err);
+	if (ret < 0)
+		return ret;
+	run->aux = ret;
+	if (run->aux_pages && !run->aux)
+		return tally_fail(err, EINVAL, "-m: no event has a PMU with an AUX area");
 	ret = record_overwrite(&run->events, run->overwrite, err);
 	if (ret < 0)
 		return ret;

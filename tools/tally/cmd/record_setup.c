@@ -40,13 +40,28 @@ static uint64_t usual_frequency(void)
 	return most && most < DEFAULT_FREQUENCY ? most : DEFAULT_FREQUENCY;
 }
 
+/* What a driver of an AUX area takes for a period: the shortest interval of its samples, or 1. */
+static uint64_t aux_interval(const struct tally_counter *event)
+{
+	struct tally_pmu pmu;
+	uint64_t least = 0;
+	char text[32];
+
+	if (!tally_pmu_find(event->pmu, &pmu) &&
+	    tally_pmu_file(&pmu, "caps", "min_interval", text, sizeof(text)) > 0)
+		least = strtoull(text, NULL, 0);
+	return least ? least : 1;
+}
+
 static void set_rate(struct tally_counter *event, const struct record_setup *setup)
 {
 	struct perf_event_attr *attr = &event->attr;
 
 	if (event->set & TALLY_SET_PERIOD)
 		return;
-	if (setup->period) {
+	if (event->aux) {
+		attr->sample_period = aux_interval(event);
+	} else if (setup->period) {
 		attr->sample_period = setup->period;
 	} else if (attr->type == PERF_TYPE_TRACEPOINT) {
 		attr->sample_period = 1;
@@ -107,11 +122,14 @@ static void set_side_band(struct perf_event_attr *attr, const struct record_setu
 	attr->build_id = setup->build_ids;
 }
 
-/* The event whose buffer gets the records of what runs: the first that keeps its records. */
+/*
+ * The event whose buffer gets the records of what runs: the first that keeps its records. An event
+ * with an AUX area is off while that is full.
+ */
 static struct tally_counter *side_band_event(const struct tally_events *events)
 {
 	for (int i = 0; i < events->n; i++) {
-		if (!events->event[i].attr.write_backward)
+		if (!events->event[i].attr.write_backward && !events->event[i].aux)
 			return &events->event[i];
 	}
 	return NULL;
@@ -137,8 +155,10 @@ static void prepare_event(struct tally_counter *event, const struct record_setup
 		attr->sample_type |= PERF_SAMPLE_IDENTIFIER;
 		attr->read_format |= PERF_FORMAT_ID;
 	}
-	set_callchain(event, setup);
-	set_branches(event, setup);
+	if (!event->aux) {
+		set_callchain(event, setup);
+		set_branches(event, setup);
+	}
 	attr->sample_id_all = 1;
 	attr->disabled = first;
 	attr->enable_on_exec = first && on_exec;
@@ -177,6 +197,51 @@ void record_prepare_attrs(struct tally_events *events, const struct record_setup
 		set_side_band(&side_band->attr, setup);
 }
 
+/* Adds an event without samples if no other gets the records of what runs. */
+static int add_side_band(struct tally_events *events, struct tally_error *err)
+{
+	int ret;
+
+	if (side_band_event(events))
+		return 0;
+	ret = tally_parse_events(events, "dummy/period=1/", err);
+	return ret < 0 ? ret : 0;
+}
+
+/**
+ * record_aux() - find the event that fills AUX areas
+ * @events: events; gets a member "aux", and an event for the records of what runs if it needs one
+ * @any: the event of any PMU of its own does, not only of those that are known
+ * @err: gets the reason
+ *
+ * Return: 1 if there is such an event, 0 if not, or a negative errno.
+ */
+int record_aux(struct tally_events *events, bool any, struct tally_error *err)
+{
+	int found = 0, ret;
+
+	for (int i = 0; i < events->n; i++) {
+		struct tally_counter *event = &events->event[i];
+
+		event->aux = tally_aux_is_known(event) ||
+			(any && event->pmu && event->attr.type >= PERF_TYPE_MAX);
+		if (!event->aux)
+			continue;
+		if (tally_aux_is_known(event) && !tally_aux_is_described(event))
+			return tally_fail(err, EOPNOTSUPP,
+					  "%s: registers for its decoder are not recorded",
+					  event->name);
+		if (event->attr.write_backward)
+			return tally_fail(err, EOPNOTSUPP, "%s: AUX areas are not overwritten",
+					  event->name);
+		if (found++)
+			return tally_fail(err, EINVAL, "%s: one event may fill AUX areas",
+					  event->name);
+	}
+	ret = found ? add_side_band(events, err) : 0;
+	return ret ? ret : found;
+}
+
 /**
  * record_overwrite() - let the newest records replace the oldest
  * @events: events; one that has no samples is added if no other keeps the records of what runs
@@ -190,14 +255,12 @@ int record_overwrite(struct tally_events *events, bool all, struct tally_error *
 	int found = 0, ret;
 
 	for (int i = 0; i < events->n; i++) {
-		if (all && !(events->event[i].set & TALLY_SET_OVERWRITE))
+		if (all && !(events->event[i].set & TALLY_SET_OVERWRITE) && !events->event[i].aux)
 			events->event[i].attr.write_backward = 1;
 		found += events->event[i].attr.write_backward;
 	}
-	if (!found || side_band_event(events))
-		return !!found;
-	ret = tally_parse_events(events, "dummy/period=1/", err);
-	return ret < 0 ? ret : 1;
+	ret = found ? add_side_band(events, err) : 0;
+	return ret ? ret : !!found;
 }
 
 /**

@@ -38,6 +38,7 @@ struct record_setup {
 uint64_t record_user_registers(void);
 void record_prepare_attrs(struct tally_events *events, const struct record_setup *setup,
 			  bool on_exec);
+int record_aux(struct tally_events *events, bool any, struct tally_error *err);
 int record_overwrite(struct tally_events *events, bool all, struct tally_error *err);
 int record_check_terms(const struct tally_events *events, bool overwrite, struct tally_error *err);
 

@@ -206,6 +206,9 @@ static void script_print_fields(const struct perf_event_header *header)
 	case TALLY_RECORD_FEATURE:
 		printf(" %s", tally_feature_name(words[0] < TALLY_FEAT_END ? words[0] : 0));
 		break;
+	case TALLY_RECORD_AUXTRACE_INFO:
+		printf(" type %u", halves[0]);
+		break;
 	case TALLY_RECORD_AUXTRACE:
 		printf(" size %#llx offset %#llx idx %u", words[0], words[1], halves[6]);
 		break;

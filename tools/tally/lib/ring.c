@@ -42,9 +42,8 @@ static unsigned int count_kinds(const struct tally_events *events)
 	return kind[0] + kind[1];
 }
 
-/* The buffer that a place shares: the one of its CPU, or of its task on any CPU. */
-static struct tally_ring *find_ring(struct tally_rings *rings, const struct tally_opened *session,
-				    int place, bool overwrite)
+struct tally_ring *tally_ring_of(struct tally_rings *rings, const struct tally_opened *session,
+				 int place, bool overwrite)
 {
 	const struct tally_place *where = &session->places[place];
 
@@ -88,7 +87,7 @@ static int map_place(struct tally_rings *rings, const struct tally_opened *sessi
 	for (int event = 0; event < session->events->n; event++) {
 		int fd = session->fds[(size_t)event * session->nr_places + place], ret;
 		bool overwrite = session->events->event[event].attr.write_backward;
-		struct tally_ring *ring = find_ring(rings, session, place, overwrite);
+		struct tally_ring *ring = tally_ring_of(rings, session, place, overwrite);
 		const char *name = session->events->event[event].name;
 
 		if (fd < 0)
@@ -143,8 +142,10 @@ int tally_rings_map(struct tally_rings *rings, const struct tally_opened *sessio
 
 void tally_rings_unmap(struct tally_rings *rings)
 {
-	for (int i = 0; i < rings->n; i++)
+	for (int i = 0; i < rings->n; i++) {
+		tally_aux_unmap(&rings->ring[i]);
 		munmap(rings->ring[i].page, rings->ring[i].size + sysconf(_SC_PAGESIZE));
+	}
 	free(rings->ring);
 	rings->ring = NULL;
 	rings->n = 0;
@@ -225,8 +226,11 @@ static uint64_t empty_rings_of(struct tally_pump *pump, int thread)
 	for (int i = 0; i < pump->rings->n; i++) {
 		struct tally_ring *ring = &pump->rings->ring[i];
 
-		if (ring->thread == thread && !ring->overwrite)
-			bytes += empty_ring(pump, ring);
+		if (ring->thread != thread || ring->overwrite)
+			continue;
+		bytes += empty_ring(pump, ring);
+		if (ring->aux)
+			bytes += tally_aux_take(pump, ring);
 	}
 	return bytes;
 }

@@ -61,6 +61,7 @@ enum tally_callgraph {
  * @sample_read: the leader samples, the others are read with each sample
  * @percore: sum over the threads of a core
  * @unsupported: tally_open() has found that this machine does not have it
+ * @aux: its driver fills an AUX area, which is mapped
  */
 struct tally_counter {
 	struct perf_event_attr attr;
@@ -81,6 +82,7 @@ struct tally_counter {
 	bool sample_read;
 	bool percore;
 	bool unsupported;
+	bool aux;
 };
 
 /**
@@ -383,6 +385,9 @@ uint64_t tally_part_of(int cpu, enum tally_level level, char *name, size_t size)
  * @place: index of the place
  * @thread: number of the pump's thread that reads it
  * @overwrite: the newest records replace the oldest (write_backward); read at the end only
+ * @aux: AUX area, @aux_size bytes, a power of two; NULL without one
+ * @aux_size: bytes of @aux
+ * @aux_fd: file of the event that fills it
  */
 struct tally_ring {
 	struct perf_event_mmap_page *page;
@@ -393,6 +398,9 @@ struct tally_ring {
 	int place;
 	int thread;
 	bool overwrite;
+	uint8_t *aux;
+	size_t aux_size;
+	int aux_fd;
 };
 
 /**
@@ -441,10 +449,55 @@ int tally_rings_map(struct tally_rings *rings, const struct tally_opened *sessio
 		    unsigned int pages, struct tally_error *err);
 
 /**
- * tally_rings_unmap() - unmap all buffers
+ * tally_rings_unmap() - unmap all buffers, and their AUX areas
  * @rings: buffers
  */
 void tally_rings_unmap(struct tally_rings *rings);
+
+/**
+ * tally_ring_of() - the buffer of a place
+ * @rings: buffers that are mapped
+ * @session: session
+ * @place: index of the place
+ * @overwrite: the buffer whose records are overwritten
+ *
+ * Return: the buffer of the place's CPU, or of its task on any CPU; NULL if there is none.
+ */
+struct tally_ring *tally_ring_of(struct tally_rings *rings, const struct tally_opened *session,
+				 int place, bool overwrite);
+
+/**
+ * tally_aux_pages() - pages of an AUX area
+ * @pages: pages that were asked for, or 0
+ *
+ * Return: @pages, or those of 4 MiB, or of 128 KiB for a user who is not root.
+ */
+unsigned int tally_aux_pages(unsigned int pages);
+
+/**
+ * tally_aux_watermark() - when a reader is woken to take what an AUX area has
+ * @events: events that are not open
+ * @pages: as tally_aux_map() gets
+ */
+void tally_aux_watermark(struct tally_events *events, unsigned int pages);
+
+/**
+ * tally_aux_map() - map an AUX area for each buffer that an event with @aux writes to
+ * @rings: buffers that are mapped
+ * @session: session that is open and not enabled; one event has @aux
+ * @pages: pages of an area, a power of two, or 0 for the default of tally_aux_pages()
+ * @err: gets the reason
+ *
+ * Return: 0, or a negative errno; -EOPNOTSUPP: the PMU has no AUX area.
+ */
+int tally_aux_map(struct tally_rings *rings, const struct tally_opened *session,
+		  unsigned int pages, struct tally_error *err);
+
+/**
+ * tally_aux_unmap() - unmap the AUX area of a buffer
+ * @ring: buffer, which may have none
+ */
+void tally_aux_unmap(struct tally_ring *ring);
 
 /**
  * struct tally_piece - what a buffer has, a part at its end and a part at its begin
@@ -473,16 +526,22 @@ void tally_piece_copy(const struct tally_piece *piece, size_t at, void *to, size
  * struct tally_pump - threads that empty buffers, one for each NUMA node
  * @rings: buffers
  * @take: called with what a buffer has; from the thread of the buffer
- * @arg: first argument of @take
+ * @take_aux: called with what an AUX area has, after what its buffer has, and the position of its
+ *	first byte since the start
+ * @arg: first argument of @take and @take_aux
  * @threads: private
  * @nr_threads: number of threads; the caller's alone if there is one node
+ * @enable_aux: events are enabled again after their AUX area was emptied: a full one ends them
  */
 struct tally_pump {
 	struct tally_rings *rings;
 	void (*take)(void *arg, const struct tally_ring *ring, const struct tally_piece *piece);
+	void (*take_aux)(void *arg, const struct tally_ring *ring, const struct tally_piece *piece,
+			 uint64_t offset);
 	void *arg;
 	struct tally_pump_threads *threads;
 	int nr_threads;
+	bool enable_aux;
 };
 
 /**
@@ -516,6 +575,15 @@ uint64_t tally_pump_pass(struct tally_pump *pump);
  * Return: bytes that were taken.
  */
 uint64_t tally_pump_last(struct tally_pump *pump);
+
+/**
+ * tally_aux_take() - take what an AUX area has, as a pass does
+ * @pump: pump
+ * @ring: buffer with an AUX area
+ *
+ * Return: bytes that were taken.
+ */
+uint64_t tally_aux_take(struct tally_pump *pump, const struct tally_ring *ring);
 
 /**
  * tally_pump_stop() - end the threads
@@ -581,6 +649,43 @@ void tally_order_round(struct tally_order *order);
  * @order: order
  */
 void tally_order_end(struct tally_order *order);
+
+/**
+ * tally_aux_is_known() - does the event's PMU fill an AUX area of a known kind?
+ * @event: event
+ *
+ * Return: true for processor traces, branch traces and statistical profiling.
+ */
+bool tally_aux_is_known(const struct tally_counter *event);
+
+/**
+ * tally_aux_is_described() - can tally_auxtrace_info() describe what is in the AUX area?
+ * @event: event
+ *
+ * Return: false for a PMU that is not known, and for one whose decoder needs its registers.
+ */
+bool tally_aux_is_described(const struct tally_counter *event);
+
+/**
+ * tally_auxtrace_info() - the record AUXTRACE_INFO, which precedes what AUX areas have
+ * @buf: buffer to append to
+ * @event: event with an AUX area
+ * @page: first page of a buffer
+ * @per_cpu: the buffers are those of CPUs
+ *
+ * Return: 0, or -ENOENT if tally_aux_is_described() is false or sysfs lacks the PMU.
+ */
+int tally_auxtrace_info(struct tally_buf *buf, const struct tally_counter *event,
+			const struct perf_event_mmap_page *page, bool per_cpu);
+
+/**
+ * tally_id_index() - records ID_INDEX: the buffer, CPU and task of each id
+ * @buf: buffer to append to
+ * @rings: buffers
+ * @session: session
+ */
+void tally_id_index(struct tally_buf *buf, struct tally_rings *rings,
+		    const struct tally_opened *session);
 
 /**
  * tally_synthesize_kernel() - records of the kernel's and the modules' mappings

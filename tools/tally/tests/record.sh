@@ -171,6 +171,10 @@ result $? "the newest records replace the oldest"
 $tally record -q -e 'faults/aux-sample-size=64/' -o "$dir/none" -- true 2>"$dir/error"
 [ $? = 2 ] && grep -q 'faults/aux-sample-size=64/: .* not supported' "$dir/error"
 result $? "a term that is not supported is refused"
+$tally record -q -m 8,4 -e cs -o "$dir/none" -- true 2>"$dir/error"
+[ $? = 2 ] && grep -q 'no event has a PMU with an AUX area' "$dir/error" &&
+	! $tally record -q -m 8, -e cs -o "$dir/none" -- true 2>"$dir/error" && [ ! -e "$dir/none" ]
+result $? "an AUX area without an event for it is refused"
 
 if [ -d /sys/kernel/tracing/events ] || [ -d /sys/kernel/debug/tracing/events ]; then
 	compare "perf decodes tracepoints" decodes_tracepoints
