@@ -103,11 +103,13 @@ static const struct aux_word hisi_ptt_words[] = {
  * @type: number of the kind in AUXTRACE_INFO
  * @words: words of AUXTRACE_INFO; NULL where these are registers that only a driver can read
  */
-static const struct aux_kind {
+struct aux_kind {
 	const char *pmu;
 	u32 type;
 	const struct aux_word *words;
-} aux_kinds[] = {
+};
+
+static const struct aux_kind aux_kinds[] = {
 	{ "intel_pt", 1, intel_pt_words },
 	{ "intel_bts", 2, intel_bts_words },
 	{ "cs_etm", 3, NULL },
