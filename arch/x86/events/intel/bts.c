@@ -29,8 +29,6 @@
 #include <linux/perf_event.h>
 #include <linux/slab.h>
 #include <asm/cpufeature.h>
-#include <asm/debugreg.h>
-#include <asm/msr.h>
 
 #include "../exclusive.h"
 #include "../pmu.h"
@@ -41,9 +39,6 @@
 
 /* Records of the kernel between the interrupt and its handler. */
 #define BTS_MARGIN	256UL
-
-#define BTS_CONTROL	(DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS | DEBUGCTLMSR_BTINT | \
-			 DEBUGCTLMSR_BTS_OFF_OS | DEBUGCTLMSR_BTS_OFF_USR)
 
 /**
  * struct bts_cpu - the trace of a CPU
@@ -195,15 +190,6 @@ static void bts_free_aux(void *area)
 
 /* --------------------------------------------------------------- the registers */
 
-/* Single steps, branch records and bus locks use other bits. */
-static void bts_write_control(u64 bits)
-{
-	u64 old = get_debugctlmsr(), debugctl = (old & ~BTS_CONTROL) | bits;
-
-	if (debugctl != old)
-		update_debugctlmsr(debugctl);
-}
-
 static u64 bts_control_of(const struct perf_event *event, bool overwrite)
 {
 	u64 bits = DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS;
@@ -215,14 +201,6 @@ static u64 bts_control_of(const struct perf_event *event, bool overwrite)
 	if (event->attr.exclude_user)
 		bits |= DEBUGCTLMSR_BTS_OFF_USR;
 	return bits;
-}
-
-/* Has a record reached the threshold? */
-static bool bts_is_due(const struct debug_store *ds)
-{
-	u64 threshold = READ_ONCE(ds->bts_interrupt_threshold);
-
-	return threshold && READ_ONCE(ds->bts_index) >= threshold;
 }
 
 static void bts_load_part(struct debug_store *ds, const struct intel_bts_part *part)
@@ -303,9 +281,9 @@ static bool bts_trace_continue(struct bts_cpu *bts)
 {
 	struct perf_event *event = bts->handle.event;
 
-	bts_write_control(0);
+	intel_bts_write_control(0);
 	if (bts_trace_end(bts) && bts_trace_begin(bts, event)) {
-		bts_write_control(bts->control);
+		intel_bts_write_control(bts->control);
 		return true;
 	}
 	WRITE_ONCE(bts->on, false);
@@ -314,18 +292,19 @@ static bool bts_trace_continue(struct bts_cpu *bts)
 }
 
 /**
- * intel_bts_irq - handle the interrupt of the counters for the trace of this CPU
+ * intel_bts_irq - handle the interrupt of the counters for the records of this CPU
  *
  * Context: NMI.
- * Return: 1 if the trace was a cause of the interrupt, else 0
+ * Return: 1 if records were a cause of the interrupt, else 0
  */
 int intel_bts_irq(void)
 {
 	struct bts_cpu *bts = this_cpu_ptr(&bts_cpu);
-	bool late = bts->late;
+	bool due = intel_bts_is_due(intel_ds_this_area()), late = bts->late;
 
 	bts->late = false;
-	if (!bts_is_due(intel_ds_this_area()))
+	late |= intel_bts_sample_irq(due);
+	if (!due)
 		return late;
 	/* Else the interrupted code ends the trace, or is about to begin one. */
 	if (READ_ONCE(bts->on))
@@ -343,7 +322,7 @@ int intel_bts_irq(void)
 void intel_bts_cpu_reset(void)
 {
 	if (boot_cpu_has(X86_FEATURE_BTS))
-		bts_write_control(0);
+		intel_bts_write_control(0);
 }
 
 /**
@@ -356,7 +335,8 @@ void intel_bts_cpu_restore(void)
 	struct bts_cpu *bts = this_cpu_ptr(&bts_cpu);
 
 	if (bts->on)
-		bts_write_control(bts->control);
+		intel_bts_write_control(bts->control);
+	intel_bts_sample_restore();
 }
 
 /* -------------------------------------------------------------------- the PMU */
@@ -373,7 +353,7 @@ static void bts_event_start(struct perf_event *event, int flags)
 	event->hw.state = 0;
 	intel_ds_cpu_load();
 	WRITE_ONCE(bts->on, true);
-	bts_write_control(bts->control);
+	intel_bts_write_control(bts->control);
 }
 
 /* The handler leaves the trace alone from here on; an interrupt can be on its way. */
@@ -390,8 +370,8 @@ static void bts_event_stop(struct perf_event *event, int flags)
 	if (READ_ONCE(event->hw.state) & PERF_HES_STOPPED)
 		return;
 	event->hw.state = PERF_HES_STOPPED;
-	bts_write_control(0);
-	if (bts_is_due(intel_ds_this_area()))
+	intel_bts_write_control(0);
+	if (intel_bts_is_due(intel_ds_this_area()))
 		bts->late = true;
 	barrier();
 	bts_trace_end(bts);
@@ -453,11 +433,9 @@ static struct pmu bts_pmu = {
 	.free_aux	= bts_free_aux,
 };
 
-/* The interrupt is handled on parts with a status register alone. */
 static int __init bts_register(void)
 {
-	if (!x86_nr_pmus || !x86_pmu_regs.global_status || !boot_cpu_has(X86_FEATURE_BTS) ||
-	    !intel_ds_is_usable() || boot_cpu_has(X86_FEATURE_PTI))
+	if (!intel_bts_is_usable() || boot_cpu_has(X86_FEATURE_PTI))
 		return -ENODEV;
 	return perf_pmu_register(&bts_pmu, "intel_bts", -1);
 }

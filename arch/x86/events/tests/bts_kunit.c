@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The branch trace store: which part of an AUX area is filled next, and when the interrupt is due.
- * Positions are of records of 24 bytes. No memory of the areas is accessed.
+ * The branch trace store: which part of an AUX area is filled next, and when the interrupt is due;
+ * its records, and what it excludes. No memory of the areas is accessed.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
 
+#include "../exclusive.h"
 #include "../intel/bts.h"
 
 #define AREA_PAGES	4UL
@@ -149,6 +150,47 @@ static void parts_are_within_their_run(struct kunit *test)
 	}
 }
 
+static void kernel_addresses_are_told_apart(struct kunit *test)
+{
+	unsigned long kernel = (unsigned long)kernel_addresses_are_told_apart;
+	struct intel_bts_record r = { .from = 0x401000, .to = 0x401010 };
+
+	KUNIT_EXPECT_TRUE(test, intel_bts_record_is_user(&r));
+	r.to = kernel;
+	KUNIT_EXPECT_FALSE(test, intel_bts_record_is_user(&r));
+	r = (struct intel_bts_record){ .from = kernel, .to = 0x401000 };
+	KUNIT_EXPECT_FALSE(test, intel_bts_record_is_user(&r));
+	r = (struct intel_bts_record){ .from = kernel, .to = kernel };
+	KUNIT_EXPECT_FALSE(test, intel_bts_record_is_user(&r));
+}
+
+static void record_has_three_words(struct kunit *test)
+{
+	static const u64 words[] = { 0x401000, 0x401010, 0x10 };
+	const struct intel_bts_record *r = (const void *)words;
+
+	KUNIT_EXPECT_EQ(test, sizeof(*r), sizeof(words));
+	KUNIT_EXPECT_EQ(test, r->from, words[0]);
+	KUNIT_EXPECT_EQ(test, r->to, words[1]);
+	KUNIT_EXPECT_EQ(test, r->flags, words[2]);
+}
+
+static void samples_and_branch_records_go_together(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_samples), 0);
+	KUNIT_EXPECT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_bts), -EBUSY);
+	KUNIT_EXPECT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_pt), -EBUSY);
+	KUNIT_EXPECT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_lbr), 0);
+	KUNIT_EXPECT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_samples), 0);
+	x86_del_exclusive(x86_lbr_exclusive_samples);
+	x86_del_exclusive(x86_lbr_exclusive_samples);
+	KUNIT_EXPECT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_bts), -EBUSY);
+	x86_del_exclusive(x86_lbr_exclusive_lbr);
+	KUNIT_EXPECT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_bts), 0);
+	KUNIT_EXPECT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_samples), -EBUSY);
+	x86_del_exclusive(x86_lbr_exclusive_bts);
+}
+
 static struct kunit_case bts_cases[] = {
 	KUNIT_CASE(interrupt_is_at_the_wakeup),
 	KUNIT_CASE(unread_records_stay),
@@ -156,6 +198,9 @@ static struct kunit_case bts_cases[] = {
 	KUNIT_CASE(no_record_crosses_runs),
 	KUNIT_CASE(kernel_has_a_margin),
 	KUNIT_CASE(parts_are_within_their_run),
+	KUNIT_CASE(kernel_addresses_are_told_apart),
+	KUNIT_CASE(record_has_three_words),
+	KUNIT_CASE(samples_and_branch_records_go_together),
 	{ }
 };
 
@@ -163,6 +208,7 @@ static struct kunit_suite bts_suite = {
 	.name		= "x86_bts",
 	.test_cases	= bts_cases,
 };
+
 kunit_test_suite(bts_suite);
 
 MODULE_DESCRIPTION("KUnit tests of the x86 PMU driver: the branch trace store");
