@@ -13,6 +13,7 @@
 #include "branch.h"
 #include "deep.h"
 #include "exclusive.h"
+#include "intel/bts.h"
 #include "intel/pebs.h"
 #include "topdown.h"
 
@@ -549,6 +550,8 @@ int x86_event_init(struct perf_event *event)
 			return -ENOENT;
 	}
 
+	if (intel_bts_sample_suits(event))
+		return intel_bts_sample_init(event);
 	event->hw.idx = -1;
 	event->hw.last_cpu = -1;
 	ret = x86_init_encode(xpmu, event);

@@ -15,10 +15,19 @@ static unsigned int branch_users[x86_lbr_exclusive_max];	/* branch_users_lock */
 unsigned int x86_exclusive_users;				/* writers: branch_users_lock */
 bool x86_lbr_with_pt __ro_after_init;
 
+/* They have buffers of their own. */
+static bool exclusive_is_lbr_or_samples(unsigned int what)
+{
+	return what == x86_lbr_exclusive_lbr || what == x86_lbr_exclusive_samples;
+}
+
 static bool exclusive_excludes(unsigned int what, unsigned int other)
 {
-	if (what == other)
+	if (what == other || (exclusive_is_lbr_or_samples(what) &&
+			      exclusive_is_lbr_or_samples(other)))
 		return false;
+	if (what == x86_lbr_exclusive_samples || other == x86_lbr_exclusive_samples)
+		return true;
 	return !x86_lbr_with_pt || what == x86_lbr_exclusive_bts || other == x86_lbr_exclusive_bts;
 }
 

@@ -12,6 +12,7 @@ enum x86_branch_facility {
 	x86_lbr_exclusive_lbr,
 	x86_lbr_exclusive_bts,
 	x86_lbr_exclusive_pt,
+	x86_lbr_exclusive_samples,	/* of each branch, by the branch trace store */
 	x86_lbr_exclusive_max,
 };
 

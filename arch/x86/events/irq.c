@@ -19,6 +19,7 @@
 
 #include "deep.h"
 #include "exclusive.h"
+#include "intel/bts.h"
 #include "intel/pebs.h"
 #include "pmu.h"
 #include "topdown.h"
@@ -200,7 +201,7 @@ static noinline int x86_irq_undone(struct x86_pmu_cpu *cpu, struct pt_regs *regs
 /*
  * Counters are stopped, so all their causes are in the first status. Processor trace is not stopped
  * by GLOBAL_CTRL: its buffer can fill meanwhile, and that interrupt is lost while the LVT entry is
- * masked.
+ * masked. The branch trace store has no bit in the status.
  */
 static int x86_irq_handle_all(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 {
@@ -214,6 +215,8 @@ static int x86_irq_handle_all(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 			break;
 		n += x86_irq_handle_status(cpu, status, regs);
 	} while (unlikely(READ_ONCE(x86_exclusive_users)) && ++rounds < X86_IRQ_ROUNDS);
+	if (unlikely(READ_ONCE(x86_exclusive_users)))
+		n += intel_bts_irq();
 	return n ?: x86_irq_undone(cpu, regs);
 }
 

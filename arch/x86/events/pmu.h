@@ -11,7 +11,8 @@
  *
  *	no hardware	pmu assign probe exclusive callchain branch intel/p4 intel/pebs_record
  *			intel/datasrc, tables of models
- *	registers	extra intel/ds counter branch_regs deep intel/pebs intel/smi intel/topdown
+ *	registers	extra intel/ds intel/bts_sample intel/bts counter branch_regs deep
+ *			intel/pebs intel/smi intel/topdown
  *	policy		sched irq
  *	entry points	rdpmc branch_init intel/pebs_init event_init sysfs kvm debug
  *	setup		archperf, detect of each vendor, setup suspend

@@ -17,6 +17,7 @@
 #include <asm/nmi.h>
 
 #include "deep.h"
+#include "intel/bts.h"
 #include "intel/ds.h"
 
 static bool x86_has_interrupt __ro_after_init;
@@ -64,6 +65,7 @@ static void x86_setup_reset_cpu(struct x86_pmu_cpu *cpu)
 {
 	x86_pmu_cpu_reset(cpu);
 	x86_deep_cpu_reset(cpu);
+	intel_bts_cpu_reset();
 	intel_ds_cpu_reset();
 }
 

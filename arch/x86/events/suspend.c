@@ -13,6 +13,7 @@
 #include <asm/apic.h>
 
 #include "deep.h"
+#include "intel/bts.h"
 #include "topdown.h"
 
 /* Within the 6.12 series the callbacks got an argument, and struct syscore was added. */
@@ -44,6 +45,7 @@ static void x86_pmu_resume(SYSCORE_DATA)
 	x86_deep_cpu_reset(cpu);
 	x86_pmu_cpu_restore(cpu);
 	x86_topdown_resume(cpu);
+	intel_bts_cpu_restore();
 }
 
 static struct syscore_ops x86_suspend_ops = {

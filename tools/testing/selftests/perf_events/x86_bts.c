@@ -1,0 +1,798 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The branch trace store of Intel: exact records of a program with known branches in the AUX area,
+ * the reader's wake-ups, full, overwritten and unmapped areas, tasks that take turns, refusals.
+ */
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "processes.h"
+#include "records.h"
+#include "require.h"
+#include "workloads.h"
+
+#ifdef __x86_64__
+#include "x86_branch.h"
+#include "x86_rdpmc.h"
+
+#include <poll.h>
+
+#define NOBODY_ID	65534
+#define DATA_PAGES	64
+
+LOOP(other_loop);
+
+static long page;
+static int pmu;
+
+struct bts_record {
+	uint64_t	from, to, flags;
+};
+
+struct aux_record {
+	struct perf_event_header	header;
+	uint64_t			offset, size, flags;
+};
+
+struct area {
+	int		fd;
+	struct ring	ring;
+	char		*aux;
+	uint64_t	size;
+};
+
+static void bts_setup(void)
+{
+	page = sysconf(_SC_PAGESIZE);
+	pmu = perf_pmu_type("intel_bts");
+	if (pmu < 0)
+		skip_case("no PMU intel_bts");
+	/* A switch to another task ends a trace. */
+	MUST(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 10 }));
+}
+
+static struct perf_event_attr bts_attr(const char *modes)
+{
+	struct perf_event_attr attr = perf_attr_modes(pmu, 0, modes);
+
+	attr.disabled = 1;
+	return attr;
+}
+
+/* Returns 0, or -1 and errno. */
+static int map_aux(struct area *area, unsigned int pages, int prot)
+{
+	struct perf_event_mmap_page *user = area->ring.page;
+
+	user->aux_offset = (1 + DATA_PAGES) * page;
+	user->aux_size = pages * page;
+	area->size = user->aux_size;
+	area->aux = mmap(NULL, area->size, prot, MAP_SHARED, area->fd, user->aux_offset);
+	return area->aux == MAP_FAILED ? -1 : 0;
+}
+
+static void open_data(struct area *area, struct perf_event_attr *attr)
+{
+	area->fd = MUST(perf_open(attr, 0, -1, -1, 0));
+	if (!ring_map(&area->ring, area->fd, DATA_PAGES))
+		fail_case("mmap");
+}
+
+static void open_area(struct area *area, struct perf_event_attr *attr, unsigned int pages, int prot)
+{
+	open_data(area, attr);
+	MUST(map_aux(area, pages, prot));
+}
+
+static bool next_aux(struct area *area, struct aux_record *record)
+{
+	struct perf_event_header *h = ring_find(&area->ring, PERF_RECORD_AUX);
+
+	if (h)
+		memcpy(record, h, sizeof(*record));
+	return h;
+}
+
+static struct bts_record record_at(const struct area *area, uint64_t pos)
+{
+	uint64_t at[3];
+
+	for (unsigned int i = 0; i < 3; i++)
+		memcpy(&at[i], area->aux + ((pos + 8 * i) & (area->size - 1)), 8);
+	return (struct bts_record){ at[0], at[1], at[2] };
+}
+
+/* ------------------------------------------------------------- what a trace has */
+
+/* What has been found in a trace of user space. */
+struct walk {
+	int		last;		/* branch of the round; -1: unknown */
+	unsigned int	loop, ends, wrong, kernel, foreign, flags;
+};
+
+static bool in_loop(const uint32_t *at, uint64_t ip)
+{
+	return ip >= at[CALL] && ip <= at[RETURN];
+}
+
+/* The branch of a round. The return to the caller stands for the branch that is not taken. */
+static int branch_in_round(const struct bts_record *r)
+{
+	struct branch b[ROUND];
+
+	branches_of(branch_loop_points, b);
+	if (r->from == branch_loop_points[END])
+		return ROUND - 1;
+	for (int i = 0; i < ROUND; i++)
+		if (b[i].from == r->from && b[i].to == r->to)
+			return i;
+	return -1;
+}
+
+static void walk_record(struct walk *w, const struct bts_record *r)
+{
+	int at;
+
+	if (!r->from && !r->to)
+		return;
+	w->flags += r->flags & ~0x10ull ? 1 : 0;
+	w->foreign += in_loop(other_loop_points, r->from) || in_loop(other_loop_points, r->to);
+	if (r->to >> 63) {
+		w->kernel++;
+		return;
+	}
+	if (!in_loop(branch_loop_points, r->from)) {
+		w->wrong += r->from >> 63;
+		return;
+	}
+	at = branch_in_round(r);
+	if (at < 0 || at != (w->last + 1) % ROUND)
+		if (w->last >= 0 && !w->wrong++)
+			ktap_note("branch %u is %#lx/%#lx, after the round's %d", w->loop,
+				  (long)r->from, (long)r->to, w->last);
+	w->last = at;
+	w->loop++;
+	w->ends += r->from == branch_loop_points[END];
+}
+
+static void walk_range(const struct area *area, uint64_t from, uint64_t size, struct walk *w)
+{
+	/* A record does not wrap: there are zeroes at the end of the area. */
+	for (uint64_t pos = from, end = from + size; pos + 24 <= end; pos += 24) {
+		struct bts_record r;
+
+		if ((pos & (area->size - 1)) + 24 > area->size) {
+			pos = (pos | (area->size - 1)) + 1 - 24;
+			continue;
+		}
+		r = record_at(area, pos);
+		walk_record(w, &r);
+	}
+}
+
+static bool walk_is_exact(const struct walk *w, unsigned int rounds, unsigned int calls)
+{
+	return expect_eq("branches of the loop", w->loop, rounds * ROUND * calls) &
+	       expect_eq("returns from it", w->ends, calls) &
+	       expect_eq("wrong ones", w->wrong, 0) &
+	       expect_eq("unknown flags", w->flags, 0);
+}
+
+#define NEW_WALK	{ .last = ROUND - 1 }
+
+/* ------------------------------------------------------------------------ cases */
+
+static bool trace_is_exact(void)
+{
+	struct perf_event_attr attr = bts_attr("u");
+	struct walk w = NEW_WALK;
+	struct aux_record r;
+	uint64_t end = 0;
+	struct area area;
+	bool good = true;
+
+	require_exact_instructions();
+	open_area(&area, &attr, 64, PROT_READ | PROT_WRITE);
+	event_enable(area.fd);
+	branch_loop(1000);
+	event_disable(area.fd);
+	while (next_aux(&area, &r)) {
+		good &= expect_eq("flags", r.flags, 0) & expect_eq("offset", r.offset, end);
+		walk_range(&area, r.offset, r.size, &w);
+		end = r.offset + r.size;
+	}
+	return good & walk_is_exact(&w, 1000, 1) &
+	       expect_eq("head", area.ring.page->aux_head, end) &
+	       expect_eq("bytes of a part of a record", end % 24, 0);
+}
+
+/* The area's size is no multiple of a record's; the trace goes round it several times. */
+static bool trace_goes_round(void)
+{
+	struct perf_event_attr attr = bts_attr("u");
+	struct walk w = NEW_WALK;
+	struct aux_record r;
+	struct area area;
+	uint64_t end = 0;
+	unsigned int backward = 0, flags = 0;
+
+	require_exact_instructions();
+	open_area(&area, &attr, 16, PROT_READ | PROT_WRITE);
+	for (unsigned int i = 0; i < 20; i++) {
+		event_enable(area.fd);
+		branch_loop(300);
+		event_disable(area.fd);
+		while (next_aux(&area, &r)) {
+			walk_range(&area, r.offset, r.size, &w);
+			backward += r.offset < end;
+			flags += !!r.flags;
+			end = r.offset + r.size;
+		}
+		area.ring.page->aux_tail = area.ring.page->aux_head;
+	}
+	return walk_is_exact(&w, 300, 20) & expect_eq("records that overlap", backward, 0) &
+	       expect_eq("records with flags", flags, 0) &
+	       expect(end > 10 * area.size, "%lu bytes in all", (long)end);
+}
+
+/* Signals that were sent, which are blocked. */
+static unsigned int signals_taken(const sigset_t *set)
+{
+	unsigned int n = 0;
+
+	while (sigtimedwait(set, NULL, &(struct timespec){ 0 }) > 0)
+		n++;
+	return n;
+}
+
+#define WATERMARK	2400	/* of 100 records */
+
+/* The interrupt at the watermark is a branch, too, and the last one of its record. */
+
+static bool reader_is_woken(void)
+{
+	struct perf_event_attr attr = bts_attr("u");
+	unsigned int whole = 0, records = 0, signals;
+	struct aux_record r;
+	struct area area;
+	uint64_t end = 0;
+	sigset_t set;
+
+	require_exact_instructions();
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+	attr.aux_watermark = WATERMARK;
+	open_area(&area, &attr, 32, PROT_READ | PROT_WRITE);
+	MUST(fcntl(area.fd, F_SETSIG, SIGRTMIN));
+	MUST(fcntl(area.fd, F_SETOWN, getpid()));
+	MUST(fcntl(area.fd, F_SETFL, O_ASYNC));
+	event_enable(area.fd);
+	branch_loop(300);
+	event_disable(area.fd);
+	signals = signals_taken(&set);
+	while (next_aux(&area, &r)) {
+		whole += (r.offset + r.size) % WATERMARK == sizeof(struct bts_record);
+		records++;
+		end = r.offset + r.size;
+	}
+	return expect(end > 2100 * 24, "%lu bytes", (long)end) &
+	       expect_eq("signals", signals, end / WATERMARK) &
+	       expect_eq("records up to a watermark", whole, end / WATERMARK) &
+	       expect_eq("records", records, end / WATERMARK + !!(end % WATERMARK));
+}
+
+/* Nothing is read: the trace ends with the area, the event is disabled, the reader woken. */
+static bool full_area_ends_it(void)
+{
+	uint64_t room = 2 * page / 24 * 24;
+	struct perf_event_attr attr = bts_attr("u");
+	struct walk w = NEW_WALK;
+	struct pollfd p = { .events = POLLIN };
+	struct aux_record r = { .flags = 0 };
+	struct area area;
+	uint64_t end = 0;
+	bool good;
+
+	require_exact_instructions();
+	open_area(&area, &attr, 2, PROT_READ | PROT_WRITE);
+	p.fd = area.fd;
+	event_enable(area.fd);
+	branch_loop(100);
+	event_disable(area.fd);
+	while (next_aux(&area, &r)) {
+		walk_range(&area, r.offset, r.size, &w);
+		end = r.offset + r.size;
+	}
+	good = expect_eq("flags of the last record", r.flags, PERF_AUX_FLAG_TRUNCATED) &
+	       expect_eq("its end", end, room) & expect_eq("head", area.ring.page->aux_head, end) &
+	       expect_eq("readable", poll(&p, 1, 0), 1) & expect_eq("wrong ones", w.wrong, 0) &
+	       expect(w.loop > 300 && !w.ends, "%u branches of the loop", w.loop);
+
+	area.ring.page->aux_tail = end;
+	w = (struct walk)NEW_WALK;
+	event_enable(area.fd);
+	branch_loop(20);
+	event_disable(area.fd);
+	while (next_aux(&area, &r))
+		walk_range(&area, r.offset, r.size, &w);
+	return good & walk_is_exact(&w, 20, 1);
+}
+
+/* Mapped for reading alone the area is a ring, of which the last part of the trace remains. */
+static bool area_is_overwritten(void)
+{
+	struct perf_event_attr attr = bts_attr("u");
+	struct walk w = { .last = -1 };
+	struct aux_record r = { .flags = 0 };
+	struct area area;
+	uint64_t ring;
+	bool good;
+
+	require_exact_instructions();
+	open_area(&area, &attr, 4, PROT_READ);
+	ring = area.size / 24 * 24;
+	event_enable(area.fd);
+	branch_loop(1000);
+	event_disable(area.fd);
+	good = expect(next_aux(&area, &r), "a record") &
+	       expect_eq("flags", r.flags, PERF_AUX_FLAG_OVERWRITE) &
+	       expect_eq("size", r.size, area.size) &
+	       expect(r.offset <= ring && r.offset % 24 == 0, "ends at %lu", (long)r.offset) &
+	       expect_eq("head", area.ring.page->aux_head, r.offset);
+	walk_range(&area, r.offset, ring - r.offset, &w);
+	walk_range(&area, 0, r.offset, &w);
+	return good & expect_eq("wrong ones", w.wrong, 0) & expect_eq("returns", w.ends, 1) &
+	       expect(w.loop > ring / 24 - 40, "%u branches of %lu", w.loop, (long)(ring / 24));
+}
+
+/* What was traced before has its record. A new area is filled as the first was. */
+static bool unmapped_while_filled(void)
+{
+	struct perf_event_attr attr = bts_attr("u");
+	struct walk w = NEW_WALK;
+	struct aux_record r = { .size = 0 };
+	struct area area;
+	bool good;
+
+	require_exact_instructions();
+	open_area(&area, &attr, 16, PROT_READ | PROT_WRITE);
+	event_enable(area.fd);
+	branch_loop(100);
+	munmap(area.aux, area.size);
+	branch_loop(100);
+	event_disable(area.fd);
+	good = expect(next_aux(&area, &r), "a record of the trace") &
+	       expect_between("its branches", r.size / 24, 700, 760) &
+	       expect(!next_aux(&area, &r), "one record");
+
+	MUST(map_aux(&area, 16, PROT_READ | PROT_WRITE));
+	event_enable(area.fd);
+	branch_loop(100);
+	event_disable(area.fd);
+	while (next_aux(&area, &r))
+		walk_range(&area, r.offset, r.size, &w);
+	return good & walk_is_exact(&w, 100, 1);
+}
+
+#define TURNS	40
+
+static pid_t fork_other(struct gate *go, struct gate *back)
+{
+	pid_t pid = fork_child();
+
+	if (pid)
+		return pid;
+	for (;;) {
+		gate_wait(go);
+		other_loop(50);
+		gate_open(back);
+	}
+}
+
+static bool others_are_not_traced(void)
+{
+	struct perf_event_attr attr = bts_attr("u");
+	struct gate go = gate_new(), back = gate_new();
+	struct walk w = NEW_WALK;
+	unsigned int records = 0;
+	struct aux_record r;
+	struct area area;
+	pid_t other;
+
+	require_exact_instructions();
+	MUST(pin_to_cpu(0));
+	other = fork_other(&go, &back);
+	open_area(&area, &attr, 64, PROT_READ | PROT_WRITE);
+	event_enable(area.fd);
+	for (unsigned int i = 0; i < TURNS; i++) {
+		gate_open(&go);
+		gate_wait(&back);
+		branch_loop(15);
+	}
+	event_disable(area.fd);
+	kill_child(other);
+	while (next_aux(&area, &r)) {
+		walk_range(&area, r.offset, r.size, &w);
+		records++;
+	}
+	return walk_is_exact(&w, 15, TURNS) & expect_eq("branches of the other", w.foreign, 0) &
+	       expect(records >= TURNS, "%u records", records);
+}
+
+/*
+ * In one record of the trace, what is executed from a branch's target on is straight code up to the
+ * next branch, unless user space was in between.
+ */
+static void follow_kernel(const struct area *area, const struct aux_record *a, unsigned int *n,
+			  unsigned int *wrong)
+{
+	uint64_t last = 0;
+
+	for (uint64_t pos = a->offset; pos < a->offset + a->size; pos += 24) {
+		struct bts_record r = record_at(area, pos);
+
+		*n += 1;
+		if (!(r.from >> 63) || (last >> 63 && r.from - last > 16384))
+			if (!(*wrong)++)
+				ktap_note("kernel's branch %u: %#lx, after one to %#lx", *n,
+					  (long)r.from, (long)last);
+		last = r.to;
+	}
+}
+
+static bool kernel_is_traced(void)
+{
+	struct perf_event_attr attr = bts_attr("k");
+	unsigned int n = 0, wrong = 0, flags = 0;
+	struct aux_record r;
+	struct area area;
+
+	require_exact_instructions();
+	attr.aux_watermark = 24000;
+	open_area(&area, &attr, 256, PROT_READ | PROT_WRITE);
+	event_enable(area.fd);
+	for (unsigned int i = 0; i < 300; i++)
+		getppid();
+	event_disable(area.fd);
+	while (next_aux(&area, &r)) {
+		follow_kernel(&area, &r, &n, &wrong);
+		flags |= r.flags;
+	}
+	return expect(n > 3000, "%u branches", n) & expect_eq("that do not follow", wrong, 0) &
+	       expect_eq("flags", flags, 0);
+}
+
+static int open_bts(const char *modes)
+{
+	struct perf_event_attr attr = bts_attr(modes);
+
+	return perf_open(&attr, 0, -1, -1, 0);
+}
+
+/* A request of a user without privileges, while perf_event_paranoid is @paranoid. */
+static bool asks_as_nobody(int paranoid, const char *modes, const char *reason)
+{
+	pid_t pid = fork_child();
+	bool good;
+
+	if (pid)
+		return child_succeeded(pid);
+	MUST(sysctl_set("perf_event_paranoid", paranoid));
+	MUST(setuid(NOBODY_ID));
+	if (reason)
+		good = expect_refused(modes, open_bts(modes), EACCES, reason);
+	else
+		good = expect(open_bts(modes) >= 0, "%s: errno %d", modes, errno);
+	fflush(stdout);
+	_exit(!good);
+}
+
+static bool trace_needs_permission(void)
+{
+	long old = sysctl_get("perf_event_paranoid", -2);
+	bool good = true;
+
+	good &= asks_as_nobody(2, "u", "exclude_kernel: a trace has addresses of the kernel");
+	good &= asks_as_nobody(2, "k", "kernel");
+	good &= asks_as_nobody(1, "u", NULL);
+	good &= asks_as_nobody(1, "k", NULL);
+	MUST(sysctl_set("perf_event_paranoid", old));
+	return good;
+}
+
+/* Branch records and the trace exclude each other; so do two traces of a task. */
+static bool trace_is_exclusive(void)
+{
+	struct perf_event_attr branches = branch_attr(FORM_ANY);
+	bool good;
+	int fd;
+
+	fd = MUST(perf_open(&branches, 0, -1, -1, 0));
+	good = expect_refused("beside branch records", open_bts("u"), EBUSY, "type: branches");
+	close(fd);
+	fd = MUST(open_bts("u"));
+	good &= expect_refused("branch records", perf_open(&branches, 0, -1, -1, 0), EBUSY,
+			       "branches are being traced");
+	good &= expect_refused("a second trace", open_bts("u"), EBUSY, "");
+	close(fd);
+	good &= expect((fd = open_bts("u")) >= 0, "afterwards: errno %d", errno);
+	return good;
+}
+
+/* What the trace has no use for is ignored. */
+static bool attributes_are_checked(void)
+{
+	struct perf_event_attr attr = bts_attr("u");
+	struct area area;
+	bool good = true;
+	int fd;
+
+	attr.config = 5;
+	good &= expect((fd = perf_open(&attr, 0, -1, -1, 0)) >= 0, "config: errno %d", errno);
+	close(fd);
+	attr = bts_attr("u");
+	attr.sample_period = 1;
+	good &= expect((fd = perf_open(&attr, 0, -1, -1, 0)) >= 0, "period: errno %d", errno);
+	close(fd);
+	attr = bts_attr("u");
+	attr.aux_output = 1;
+	good &= expect_refused("aux_output", perf_open(&attr, 0, -1, -1, 0), EOPNOTSUPP, "aux");
+	attr = bts_attr("u");
+	open_data(&area, &attr);
+	good &= expect_refused("one page", map_aux(&area, 1, PROT_READ | PROT_WRITE), EINVAL,
+			       "at least 2 pages");
+	return good & expect(!map_aux(&area, 2, PROT_READ | PROT_WRITE), "two: errno %d", errno);
+}
+
+/* ------------------------------------------------------ samples of each branch */
+
+#define SAMPLE_PAGES	512
+
+static struct perf_event_attr each_attr(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "u");
+
+	attr.disabled = 1;
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_TID;
+	return attr;
+}
+
+static int open_each(struct ring *ring, struct perf_event_attr *attr)
+{
+	int fd = MUST(perf_open(attr, 0, -1, -1, 0));
+
+	if (!ring_map(ring, fd, SAMPLE_PAGES))
+		fail_case("mmap");
+	return fd;
+}
+
+/* Walks the samples, which are all of this task; returns their number. */
+static unsigned int walk_samples(struct ring *ring, const struct perf_event_attr *attr,
+				 struct walk *w)
+{
+	struct perf_event_header *h;
+	unsigned int n = 0;
+
+	while ((h = ring_next(ring))) {
+		struct bts_record r = { 0 };
+		struct sample s;
+
+		w->wrong += h->type == PERF_RECORD_LOST || h->type == PERF_RECORD_THROTTLE;
+		if (h->type != PERF_RECORD_SAMPLE)
+			continue;
+		sample_parse(&s, h, attr);
+		r.from = s.ip;
+		r.to = s.addr;
+		walk_record(w, &r);
+		w->wrong += (pid_t)s.pid != getpid() ||
+			    (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER;
+		n++;
+	}
+	return n;
+}
+
+static bool samples_are_exact(void)
+{
+	struct perf_event_attr attr = each_attr();
+	struct walk w = NEW_WALK;
+	struct ring ring;
+	unsigned int n;
+	uint64_t count;
+	bool good;
+	int fd;
+
+	require_exact_instructions();
+	fd = open_each(&ring, &attr);
+	event_enable(fd);
+	branch_loop(2000);
+	/* A read counts the samples up to now. */
+	count = perf_count(fd);
+	event_disable(fd);
+	n = walk_samples(&ring, &attr, &w);
+	good = walk_is_exact(&w, 2000, 1) & expect_eq("kernel addresses", w.kernel, 0) &
+	       expect_between("count", count, 14000, n) & expect_eq("later", perf_count(fd), n);
+	event_enable(fd);
+	branch_loop(1000);
+	event_disable(fd);
+	w = (struct walk)NEW_WALK;
+	n += walk_samples(&ring, &attr, &w);
+	return good & walk_is_exact(&w, 1000, 1) & expect_eq("in the end", perf_count(fd), n);
+}
+
+/* Interrupts of the counters so far. */
+static unsigned long pmi_count(void)
+{
+	char line[512], *at, *end;
+	unsigned long sum = 0, n;
+	FILE *f = fopen("/proc/interrupts", "r");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		at = strstr(line, "PMI:");
+		if (!at)
+			continue;
+		for (at += 4; n = strtoul(at, &end, 10), end != at; at = end)
+			sum += n;
+	}
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+/* 64 KiB hold 2730 records; the interrupt is due with 2560. */
+static bool samples_share_interrupts(void)
+{
+	struct perf_event_attr attr = each_attr();
+	struct walk w = NEW_WALK;
+	unsigned long before, after;
+	struct ring ring;
+	int fd;
+
+	require_exact_instructions();
+	fd = open_each(&ring, &attr);
+	before = pmi_count();
+	event_enable(fd);
+	branch_loop(5000);
+	event_disable(fd);
+	after = pmi_count();
+	walk_samples(&ring, &attr, &w);
+	return walk_is_exact(&w, 5000, 1) &
+	       expect_between("interrupts", after - before, 35000 / 2730, 35000 / 2560 + 1);
+}
+
+static bool samples_of_one_task(void)
+{
+	struct perf_event_attr attr = each_attr();
+	struct gate go = gate_new(), back = gate_new();
+	struct walk w = NEW_WALK;
+	struct ring ring;
+	unsigned int n;
+	pid_t other;
+	int fd;
+
+	require_exact_instructions();
+	MUST(pin_to_cpu(0));
+	other = fork_other(&go, &back);
+	fd = open_each(&ring, &attr);
+	event_enable(fd);
+	for (unsigned int i = 0; i < TURNS; i++) {
+		gate_open(&go);
+		gate_wait(&back);
+		branch_loop(15);
+	}
+	event_disable(fd);
+	kill_child(other);
+	n = walk_samples(&ring, &attr, &w);
+	return walk_is_exact(&w, 15, TURNS) & expect_eq("branches of the other", w.foreign, 0) &
+	       expect_eq("count", perf_count(fd), n);
+}
+
+/* Each of two events has the samples from its start to its end. */
+static bool events_share_records(void)
+{
+	struct perf_event_attr attr = each_attr();
+	struct walk w[2] = { NEW_WALK, NEW_WALK };
+	struct ring ring[2];
+	int fd[2];
+
+	require_exact_instructions();
+	for (int i = 0; i < 2; i++)
+		fd[i] = open_each(&ring[i], &attr);
+	event_enable(fd[0]);
+	branch_loop(100);
+	event_enable(fd[1]);
+	branch_loop(100);
+	event_disable(fd[0]);
+	branch_loop(100);
+	branch_loop(100);
+	event_disable(fd[1]);
+	for (int i = 0; i < 2; i++)
+		walk_samples(&ring[i], &attr, &w[i]);
+	return walk_is_exact(&w[0], 100, 2) & walk_is_exact(&w[1], 100, 3);
+}
+
+static bool child_is_sampled(void)
+{
+	struct perf_event_attr attr = each_attr();
+	uint64_t before;
+	pid_t pid;
+	int fd;
+
+	require_exact_instructions();
+	attr.inherit = 1;
+	fd = MUST(perf_open(&attr, 0, -1, -1, 0));
+	event_enable(fd);
+	pid = fork_child();
+	if (!pid) {
+		branch_loop(1000);
+		_exit(0);
+	}
+	before = perf_count(fd);
+	return expect(child_succeeded(pid), "a child") &
+	       expect_between("branches of the child", perf_count(fd) - before, 7000, 9000);
+}
+
+static int open_period(uint64_t period, const char *modes)
+{
+	struct perf_event_attr attr = each_attr();
+
+	attr.exclude_kernel = !strchr(modes, 'k');
+	attr.sample_period = period;
+	return perf_open(&attr, 0, -1, -1, 0);
+}
+
+static bool samples_exclude_traces(void)
+{
+	struct perf_event_attr branches = branch_attr(FORM_ANY);
+	uint64_t period = 2;
+	bool good;
+	int fd;
+
+	fd = MUST(open_period(1, "u"));
+	good = expect_refused("a trace beside it", open_bts("u"), EBUSY, "type: branches") &
+	       expect(perf_open(&branches, 0, -1, -1, 0) >= 0, "branch records: errno %d", errno) &
+	       expect_refused("another period", ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), EINVAL,
+			      "too short for the PMU");
+	close(fd);
+	return good;
+}
+
+static bool traces_exclude_samples(void)
+{
+	int fd = MUST(open_bts("u"));
+	bool good;
+
+	good = expect_refused("samples beside a trace", open_period(1, "u"), EBUSY,
+			      "sample_period: branches") &
+	       expect(open_period(2, "u") >= 0, "with period 2: errno %d", errno);
+	close(fd);
+	return good & expect(open_period(1, "u") >= 0, "afterwards: errno %d", errno);
+}
+
+static const struct test tests[] = {
+	{ "the trace is every branch, in order", trace_is_exact },
+	{ "the trace goes round the area", trace_goes_round },
+	{ "the reader is woken at each watermark", reader_is_woken },
+	{ "a full area ends the trace until it has been read", full_area_ends_it },
+	{ "an area for reading alone is overwritten", area_is_overwritten },
+	{ "an area is unmapped while it is filled", unmapped_while_filled },
+	{ "a task's trace has no branches of another", others_are_not_traced },
+	{ "the kernel's branches are traced, and none is lost", kernel_is_traced },
+	{ "a trace of user space needs permission for the kernel's", trace_needs_permission },
+	{ "the trace excludes branch records and a second trace", trace_is_exclusive },
+	{ "attributes and areas that do not suit are refused", attributes_are_checked },
+	{ "with period 1 there is a sample of every branch", samples_are_exact },
+	{ "such samples share interrupts", samples_share_interrupts },
+	{ "such samples are of one task", samples_of_one_task },
+	{ "two events have the samples from their start to their end", events_share_records },
+	{ "a child inherits such an event", child_is_sampled },
+	{ "such samples exclude traces", samples_exclude_traces },
+	{ "traces exclude such samples", traces_exclude_samples },
+};
+
+TESTS_MAIN_SETUP(tests, bts_setup)
+#else
+TESTS_MAIN_SKIPPED("branch trace store", "not an x86")
+#endif
