@@ -115,10 +115,15 @@ static u64 pebs_find_insn(struct x86_pmu_cpu *cpu, u64 ip, struct pt_regs *regs)
 	return intel_pebs_insn_before(last.to, ip, pebs_runs_wide(kernel, regs));
 }
 
+static bool pebs_is_excluded(const struct perf_event *event, u64 ip)
+{
+	return pebs_is_kernel(ip) ? event->attr.exclude_kernel : event->attr.exclude_user;
+}
+
 /*
  * The address of a sample. With precise_ip 1 it is that of the next instruction, where a record has
  * that. An event of user space has no address of the kernel: its last instruction before an entry
- * is followed by one of the kernel.
+ * is followed by one of the kernel. The same is true of an event of the kernel and its last one.
  */
 static u64 pebs_find_ip(struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			const struct intel_pebs_record *r, struct pt_regs *regs, bool *exact)
@@ -132,7 +137,7 @@ static u64 pebs_find_ip(struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			ip = pebs_find_insn(cpu, r->ip, regs);
 		if (ip)
 			return ip;
-	} else if (ip && event->attr.exclude_kernel && pebs_is_kernel(r->ip)) {
+	} else if (ip && pebs_is_excluded(event, r->ip)) {
 		return ip;
 	}
 	*exact = false;
@@ -253,7 +258,7 @@ static bool pebs_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 	u64 ip;
 
 	ip = pebs_find_ip(cpu, event, r, regs, &exact);
-	if (event->attr.exclude_kernel && pebs_is_kernel(ip))
+	if (pebs_is_excluded(event, ip))
 		return batch.last && perf_event_account_interrupt(event);
 	perf_sample_data_init(&data, 0, period);
 	pebs_fill_regs(cpu->pmu, r, regs, ip, exact, &at);
