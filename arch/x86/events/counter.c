@@ -209,7 +209,9 @@ static noinline void x86_select_precise(struct x86_pmu_cpu *cpu, const struct pe
 	for (kind = 0; kind < X86_PRECISE_KINDS; kind++)
 		cpu->pebs_enable &= ~intel_pebs_enable_bits(cpu->pmu, idx, kind);
 	cpu->precise &= ~BIT_ULL(idx);
+	cpu->batch &= ~BIT_ULL(idx);
 	if (event->hw.flags & X86_EVENT_PRECISE) {
+		intel_pebs_set_reload(cpu, event, idx);
 		cpu->pebs_enable |= intel_pebs_enable_bits(cpu->pmu, idx, event->hw.config_base);
 		cpu->pebs_config |= event->hw.event_base;
 		cpu->precise |= BIT_ULL(idx);
@@ -226,11 +228,25 @@ static noinline void x86_select_flush_precise(struct x86_pmu_cpu *cpu)
 		if (cpu->pmu->precise_format >= INTEL_PEBS_ADAPTIVE)
 			wrmsrl(MSR_PEBS_DATA_CFG, cpu->pebs_config);
 	}
+	intel_pebs_cpu_load(cpu);
 	if (cpu->pebs_enable_written == cpu->pebs_enable)
 		return;
-	intel_pebs_cpu_load(cpu);
 	cpu->pebs_enable_written = cpu->pebs_enable;
 	wrmsrl(MSR_IA32_PEBS_ENABLE, cpu->pebs_enable);
+}
+
+/**
+ * x86_select_reload - set the period that a record of an event begins
+ * @cpu: this CPU
+ * @event: event with X86_EVENT_BATCH, loaded on this CPU; its counter is disabled, without records
+ *
+ * Context: interrupts disabled.
+ */
+void x86_select_reload(struct x86_pmu_cpu *cpu, const struct perf_event *event)
+{
+	cpu->batch &= ~BIT_ULL(event->hw.idx);
+	intel_pebs_set_reload(cpu, event, event->hw.idx);
+	intel_pebs_cpu_load(cpu);
 }
 
 /**
@@ -516,6 +532,7 @@ static void x86_pmu_cpu_clear_registers(struct x86_pmu_cpu *cpu)
 	if (cpu->pmu->counters & X86_FIXED_MASK)
 		wrmsrl(MSR_ARCH_PERFMON_FIXED_CTR_CTRL, 0);
 	cpu->precise = 0;
+	cpu->batch = 0;
 	cpu->pebs_enable = 0;
 	cpu->pebs_enable_written = 0;
 	cpu->pebs_config = 0;

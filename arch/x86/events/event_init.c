@@ -571,7 +571,8 @@ int x86_event_init(struct perf_event *event)
 	event->destroy = x86_hw_put;
 	if (is_sampling_event(event))
 		x86_init_set_sampling(xpmu, event);
-	if (READ_ONCE(x86_rdpmc_mode))
+	/* A record changes the counter without a change of the user page. */
+	if (READ_ONCE(x86_rdpmc_mode) && !(event->hw.flags & X86_EVENT_BATCH))
 		event->hw.flags |= X86_EVENT_USER;
 	return 0;
 }

@@ -12,7 +12,7 @@
  *	no hardware	pmu assign probe exclusive callchain branch intel/p4 intel/pebs_record
  *			intel/datasrc, tables of models
  *	registers	extra intel/ds intel/bts_sample intel/bts counter branch_regs deep
- *			intel/pebs intel/smi intel/topdown
+ *			intel/pebs_store intel/pebs intel/smi intel/topdown
  *	policy		sched irq
  *	entry points	rdpmc branch_init intel/pebs_init event_init sysfs kvm debug
  *	setup		archperf, detect of each vendor, setup suspend
@@ -80,6 +80,7 @@
 #define X86_EVENT_SHARED_BRANCHES BIT(7) /* holds a claim on a branch filter that CPUs share */
 #define X86_EVENT_AHEAD		BIT(8)	/* overflows early; has X86_EVENT_LIMITED, too */
 #define X86_EVENT_PRECISE	BIT(12)	/* samples are records of the processor, see intel/pebs.h */
+#define X86_EVENT_BATCH		BIT(13)	/* many records to one interrupt; X86_EVENT_PRECISE, too */
 #define X86_EVENT_TOPDOWN	BIT(15)	/* slots or a metric, see intel/topdown.c */
 #define X86_EVENT_DEEP		X86_EVENT_BRANCHES	/* see deep.h */
 
@@ -375,7 +376,8 @@ struct x86_pmu {
  * @pebs_enable_written: value last written to PEBS_ENABLE
  * @pebs_config: value that PEBS_DATA_CFG should have: what any event has needed
  * @pebs_config_written: value last written to PEBS_DATA_CFG
- * @pebs_changed: one of these may have changed
+ * @batch: subset of @loaded and @precise, each record begins the counter's next period
+ * @pebs_changed: one of these, or the events of @precise, may have changed
  * @metrics: subset of @loaded, top-down metrics that are running
  * @metrics_read: subset of @metrics, updated by the last read of their group
  * @branches_on: branch recording was enabled
@@ -411,6 +413,7 @@ struct x86_pmu_cpu {
 	u64				pebs_enable_written;
 	u64				pebs_config;
 	u64				pebs_config_written;
+	u64				batch;
 	bool				pebs_changed;
 	u64				metrics;
 	u64				metrics_read;
@@ -569,6 +572,7 @@ void x86_counter_enable(struct x86_pmu_cpu *cpu, struct perf_event *event);
 void x86_commit_enabled(struct x86_pmu_cpu *cpu);
 void x86_select(struct x86_pmu_cpu *cpu, struct perf_event *event, unsigned int idx);
 void x86_select_flush(struct x86_pmu_cpu *cpu);
+void x86_select_reload(struct x86_pmu_cpu *cpu, const struct perf_event *event);
 bool x86_select_needs_prepare(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			      unsigned int idx);
 void x86_select_prepare(struct x86_pmu_cpu *cpu);
@@ -587,6 +591,9 @@ void x86_pmu_cpu_restore(struct x86_pmu_cpu *cpu);
 /* -------------------------------------------------------------------- sched.c */
 
 void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters);
+void x86_sched_drain(struct x86_pmu_cpu *cpu);
+void x86_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *task,
+		    bool sched_in);
 void x86_sched_rewind_counting(struct x86_pmu_cpu *cpu);
 void x86_sched_reselect(struct x86_pmu_cpu *cpu);
 int  x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from);

@@ -72,20 +72,80 @@ static u64 x86_sched_current_owner(void)
 }
 
 /*
- * Takes the samples of records that no interrupt has taken yet. The events that they are of are
- * loaded; those that have to stop are stopped.
+ * Disables the counters that write records, and takes the samples of records that no interrupt has
+ * taken yet. The events that they are of are loaded; those that have to stop are stopped. Returns
+ * the counters that are to be enabled again.
  */
-static noinline void x86_sched_drain(struct x86_pmu_cpu *cpu)
+static noinline u64 x86_sched_pause(struct x86_pmu_cpu *cpu)
 {
-	u64 on = cpu->precise & cpu->enabled, stop, todo;
+	u64 on = cpu->precise & cpu->enabled, stop = 0, todo;
 
-	x86_counters_disable(cpu, on);
-	stop = intel_pebs_drain(cpu, task_pt_regs(current));
+	if (on)
+		x86_counters_disable(cpu, on);
+	if (intel_pebs_is_pending())
+		stop = intel_pebs_drain(cpu, task_pt_regs(current));
 	for (todo = stop; todo; todo &= todo - 1)
 		cpu->event[__ffs64(todo)]->hw.state |= PERF_HES_STOPPED;
 	x86_cpu_clear_bits(irq_owned, stop);
-	x86_cpu_set_bits(enabled, on & ~stop);
+	return on & ~stop;
+}
+
+static void x86_sched_unpause(struct x86_pmu_cpu *cpu, u64 on)
+{
+	x86_cpu_set_bits(enabled, on);
 	x86_commit_enabled(cpu);
+}
+
+/**
+ * x86_sched_drain - take the samples of records, and stop the events that have to stop
+ * @cpu: this CPU
+ *
+ * Context: interrupts disabled.
+ */
+void x86_sched_drain(struct x86_pmu_cpu *cpu)
+{
+	x86_sched_unpause(cpu, x86_sched_pause(cpu));
+}
+
+/* Must the driver hear of the switches of tasks while the event is loaded? */
+static bool x86_sched_batch_needs_task(const struct perf_event *event)
+{
+	return event->hw.flags & X86_EVENT_BATCH && event->attach_state & PERF_ATTACH_SCHED_CB;
+}
+
+/* Events with records are about to leave: no record of theirs is written from here on. */
+static noinline void x86_sched_unload_precise(struct x86_pmu_cpu *cpu, u64 counters)
+{
+	if (counters & cpu->enabled)
+		x86_counters_disable(cpu, counters);
+	if (intel_pebs_is_pending())
+		x86_sched_drain(cpu);
+	for (cpu->batch &= ~counters; counters; counters &= counters - 1) {
+		struct perf_event *event = cpu->event[__ffs64(counters)];
+
+		if (x86_sched_batch_needs_task(event))
+			perf_sched_cb_dec(event->pmu);
+	}
+}
+
+/**
+ * x86_sched_task - pmu::sched_task: an event of the CPU continues with another task
+ * @pmu_ctx: unused
+ * @task: task that is switched in or out
+ * @sched_in: the task is switched in
+ *
+ * Samples of the records of @task, which is current, have its identity.
+ *
+ * Context: interrupts disabled.
+ */
+void x86_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *task,
+		    bool sched_in)
+{
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+
+	if (!sched_in && cpu->batch && intel_pebs_is_pending())
+		x86_sched_drain(cpu);
+	x86_deep_sched_task(pmu_ctx, task, sched_in);
 }
 
 static void x86_sched_unload_one(struct x86_pmu_cpu *cpu, unsigned int idx, u64 owner)
@@ -139,8 +199,8 @@ void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters)
 	u64 owner = x86_sched_current_owner();
 
 	lockdep_assert_irqs_disabled();
-	if (unlikely(counters & cpu->precise) && intel_pebs_is_pending())
-		x86_sched_drain(cpu);
+	if (unlikely(counters & cpu->precise))
+		x86_sched_unload_precise(cpu, counters & cpu->precise);
 	if (unlikely(cpu->metrics && counters & (cpu->metrics | X86_FIXED(3))))
 		counters = x86_sched_unload_metrics(cpu, counters, stop, owner);
 	if (stop & cpu->enabled)
@@ -158,6 +218,9 @@ void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters)
 	cpu->dirty |= counters;
 	x86_cpu_clear_bits(loaded, counters);
 	x86_cpu_clear_bits(missed, counters);
+	/* The events that stay may have batches now. */
+	if (unlikely(cpu->batch) && counters & cpu->precise)
+		intel_pebs_cpu_load(cpu);
 }
 
 /**
@@ -354,6 +417,8 @@ static int x86_sched_load_special(struct x86_pmu_cpu *cpu, struct perf_event *ev
 		return PERF_HES_STOPPED;
 	if (event->hw.flags & X86_EVENT_DEEP)
 		x86_deep_load(cpu, event);
+	if (x86_sched_batch_needs_task(event))
+		perf_sched_cb_inc(event->pmu);
 	if (!(event->hw.flags & X86_EVENT_SAMPLING)) {
 		x86_sched_load_unsampled(cpu, event, bit, hide);
 		return 0;
@@ -413,6 +478,31 @@ static noinline bool x86_sched_needs_prepare(const struct x86_pmu_cpu *cpu,
 	return false;
 }
 
+/*
+ * Before other events get counters: the periods that records begin, and the size of records, do not
+ * change while there are records. Returns the counters that are to be enabled again.
+ */
+static noinline u64 x86_sched_load_pause(struct x86_pmu_cpu *cpu, const struct perf_schedule *s,
+					 u64 fresh)
+{
+	u64 todo;
+
+	for (todo = fresh; todo; todo &= todo - 1)
+		if (s->slot[__ffs64(todo)].event->hw.flags & X86_EVENT_PRECISE)
+			return x86_sched_pause(cpu);
+	return 0;
+}
+
+static noinline void x86_sched_prepare(struct x86_pmu_cpu *cpu, const struct perf_schedule *s,
+				       u64 fresh)
+{
+	if (!x86_sched_needs_prepare(cpu, s, fresh))
+		return;
+	if (cpu->batch)
+		x86_sched_pause(cpu);
+	x86_select_prepare(cpu);
+}
+
 /**
  * x86_sched_load - pmu::sched_load: put the events of a schedule on their counters
  * @pmu: the PMU
@@ -426,7 +516,7 @@ static noinline bool x86_sched_needs_prepare(const struct x86_pmu_cpu *cpu,
 void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 {
 	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
-	u64 keep = 0, stop = 0, fresh = 0, taken = 0, pages = 0, todo;
+	u64 keep = 0, stop = 0, fresh = 0, taken = 0, pages = 0, paused = 0, todo;
 	unsigned int i;
 	u64 hide;
 
@@ -448,8 +538,10 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 		x86_sched_unload(cpu, cpu->loaded & ~keep);
 	if (!fresh)
 		return;
-	if (unlikely(x86_pmu_regs.prepare) && x86_sched_needs_prepare(cpu, s, fresh))
-		x86_select_prepare(cpu);
+	if (unlikely(x86_pmu_regs.prepare))
+		x86_sched_prepare(cpu, s, fresh);
+	if (unlikely(cpu->batch))
+		paused = x86_sched_load_pause(cpu, s, fresh);
 	if (stop & cpu->enabled)
 		x86_counters_disable(cpu, stop);
 	x86_cpu_set_bits(loaded, taken);
@@ -468,6 +560,8 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 	}
 	if (unlikely(cpu->loaded & X86_METRICS && taken & (X86_METRICS | X86_FIXED(3))))
 		x86_topdown_load(cpu, taken);
+	if (unlikely(paused))
+		x86_cpu_set_bits(enabled, paused);
 	x86_commit_enabled(cpu);
 	for (todo = READ_ONCE(cpu->missed) & taken; unlikely(todo); todo &= todo - 1)
 		x86_event_handle_missed(cpu, cpu->event[__ffs64(todo)]);
@@ -503,6 +597,8 @@ void x86_event_start(struct perf_event *event, int flags)
 			x86_event_catch_up(cpu, event, BIT_ULL(event->hw.idx), false);
 			return;
 		}
+		if (event->hw.flags & X86_EVENT_BATCH)
+			x86_select_reload(cpu, event);
 		x86_event_program(cpu, event);
 		x86_user_base_changed(event);
 	}
@@ -531,12 +627,32 @@ void x86_event_stop(struct perf_event *event, int flags)
 		return;
 	if (!was_stopped) {
 		x86_counters_disable(cpu, BIT_ULL(event->hw.idx));
+		if (cpu->batch & BIT_ULL(event->hw.idx) && !in_nmi() && intel_pebs_is_pending())
+			x86_sched_drain(cpu);
 		x86_cpu_clear_bits(irq_owned, BIT_ULL(event->hw.idx));
 	}
 	if (flags & PERF_EF_UPDATE && !(event->hw.state & PERF_HES_UPTODATE)) {
 		x86_event_update(event);
 		event->hw.state |= PERF_HES_UPTODATE;
 	}
+}
+
+/*
+ * An update is right only with all records accounted and no other written meanwhile. In an NMI that
+ * is not the overflow handler the count stays as it is.
+ */
+static noinline void x86_event_read_batch(struct x86_pmu_cpu *cpu, struct perf_event *event)
+{
+	u64 on;
+
+	if (in_nmi()) {
+		if (cpu->halted && intel_pebs_try_account(cpu))
+			x86_event_update(event);
+		return;
+	}
+	on = x86_sched_pause(cpu);
+	x86_event_update(event);
+	x86_sched_unpause(cpu, on);
 }
 
 /**
@@ -559,6 +675,10 @@ void x86_event_read(struct perf_event *event)
 		return;
 	if (unlikely(cpu->metrics) && event->hw.flags & X86_EVENT_TOPDOWN) {
 		x86_topdown_read(cpu, event);
+		return;
+	}
+	if (unlikely(cpu->batch & bit)) {
+		x86_event_read_batch(cpu, event);
 		return;
 	}
 	if (in_nmi() || !(cpu->irq_owned & bit)) {

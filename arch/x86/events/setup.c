@@ -149,7 +149,7 @@ static const struct pmu x86_pmu_template = {
 	.sched_assign	= x86_sched_assign,
 	.sched_load	= x86_sched_load,
 	.sched_save	= x86_sched_save,
-	.sched_task	= x86_deep_sched_task,
+	.sched_task	= x86_sched_task,
 	.task_ctx_nr	= perf_hw_context,
 };
 

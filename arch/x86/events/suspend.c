@@ -29,6 +29,8 @@ static int x86_pmu_suspend(SYSCORE_DATA)
 
 	if (cpu->pmu) {
 		x86_topdown_suspend(cpu);
+		if (cpu->batch)
+			x86_sched_drain(cpu);
 		x86_pmu_cpu_stop(cpu);
 	}
 	return 0;

@@ -481,6 +481,20 @@ int perf_event_overflow(struct perf_event *event, struct perf_sample_data *data,
 			struct pt_regs *regs);
 
 /**
+ * perf_event_overflow_batched - handle an overflow that shares its interrupt with later ones
+ * @event: event that has counted a period, without AUX actions
+ * @data: sample, initialized, with the payloads of the hardware
+ * @regs: registers at the sample
+ *
+ * The rate of interrupts is limited: the last overflow goes to perf_event_overflow().
+ *
+ * Context: any, NMI included; on the event's CPU
+ * Return: 1 if the driver has to stop the event, else 0
+ */
+int perf_event_overflow_batched(struct perf_event *event, struct perf_sample_data *data,
+				struct pt_regs *regs);
+
+/**
  * perf_event_account_interrupt - account an interrupt that does not result in a sample
  * @event: the event
  *

@@ -229,3 +229,9 @@ int perf_event_overflow(struct perf_event *event, struct perf_sample_data *data,
 {
 	return perf_event_overflow_throttle(event, true, data, regs);
 }
+
+int perf_event_overflow_batched(struct perf_event *event, struct perf_sample_data *data,
+				struct pt_regs *regs)
+{
+	return is_sampling_event(event) && overflow_handle(event, data, regs);
+}

@@ -6,6 +6,7 @@
  * writes a record to the debug store, and sets the counter to a reset value. This interrupts,
  * because the store's threshold is the first record. The reset value is 0: the next period is
  * programmed in the interrupt, as for other samples, so the arithmetic of periods is the same.
+ * Events with X86_EVENT_BATCH differ, see pebs_store.c.
  *
  * A record belongs to the event that is on its counter. So what is in the store when an event
  * leaves its counter is sampled before; see x86_sched_drain().
@@ -17,11 +18,13 @@
 #include <linux/bitfield.h>
 #include <linux/cpufeature.h>
 #include <linux/init.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
 #include <asm/cpu_device_id.h>
 #include <asm/insn.h>
 #include <asm/intel-family.h>
+#include <asm/tsc.h>
 
 #include "../branch.h"
 #include "../deep.h"
@@ -37,66 +40,15 @@
 
 static DEFINE_PER_CPU(bool, pebs_draining);
 
-/* ------------------------------------------------------------------- registers */
-
-/* Records that end before the maximum are written. */
-static void pebs_set_area(const struct x86_pmu *xpmu, struct debug_store *ds, u64 base)
-{
-	unsigned int largest = intel_pebs_record_max(xpmu->precise_format);
-
-	memset(ds->pebs_event_reset, 0, sizeof(ds->pebs_event_reset));
-	ds->pebs_buffer_base = base;
-	ds->pebs_index = base;
-	ds->pebs_absolute_maximum = base + rounddown(PEBS_BUFFER_SIZE, largest);
-	ds->pebs_interrupt_threshold = base + intel_pebs_record_size(xpmu->precise_format);
-}
-
 /**
- * intel_pebs_cpu_load - prepare the debug store of this CPU for records, unless that was done
- * @cpu: this CPU
- *
- * Context: interrupts disabled.
+ * struct pebs_batch - a record among others of its event
+ * @time: the sample has the time of the record
+ * @last: no other of the event follows before the end of the interrupt
  */
-void intel_pebs_cpu_load(const struct x86_pmu_cpu *cpu)
-{
-	struct debug_store *ds = intel_ds_this_area();
-	u64 base = intel_ds_address(INTEL_DS_PEBS);
-
-	if (ds->pebs_buffer_base != base)
-		pebs_set_area(cpu->pmu, ds, base);
-	intel_ds_cpu_load();
-}
-
-/**
- * intel_pebs_cpu_reset - no counter of this CPU writes records, and there are none
- * @xpmu: its PMU
- *
- * Context: interrupts disabled.
- */
-void intel_pebs_cpu_reset(const struct x86_pmu *xpmu)
-{
-	struct debug_store *ds = intel_ds_this_area();
-
-	if (!xpmu->max_precise)
-		return;
-	wrmsrl(MSR_IA32_PEBS_ENABLE, 0);
-	if (xpmu->precise_format >= INTEL_PEBS_ADAPTIVE)
-		wrmsrl(MSR_PEBS_DATA_CFG, 0);
-	ds->pebs_index = ds->pebs_buffer_base;
-}
-
-/**
- * intel_pebs_is_pending - does the store of this CPU have records?
- *
- * Context: interrupts disabled.
- * Return: true if it has
- */
-bool intel_pebs_is_pending(void)
-{
-	const struct debug_store *ds = intel_ds_this_area();
-
-	return ds->pebs_index != ds->pebs_buffer_base;
-}
+struct pebs_batch {
+	bool	time;
+	bool	last;
+};
 
 /* ------------------------------------------------ the instruction of a record */
 
@@ -163,10 +115,15 @@ static u64 pebs_find_insn(struct x86_pmu_cpu *cpu, u64 ip, struct pt_regs *regs)
 	return intel_pebs_insn_before(last.to, ip, pebs_runs_wide(kernel, regs));
 }
 
+static bool pebs_is_excluded(const struct perf_event *event, u64 ip)
+{
+	return pebs_is_kernel(ip) ? event->attr.exclude_kernel : event->attr.exclude_user;
+}
+
 /*
  * The address of a sample. With precise_ip 1 it is that of the next instruction, where a record has
  * that. An event of user space has no address of the kernel: its last instruction before an entry
- * is followed by one of the kernel.
+ * is followed by one of the kernel. The same is true of an event of the kernel and its last one.
  */
 static u64 pebs_find_ip(struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			const struct intel_pebs_record *r, struct pt_regs *regs, bool *exact)
@@ -180,7 +137,7 @@ static u64 pebs_find_ip(struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			ip = pebs_find_insn(cpu, r->ip, regs);
 		if (ip)
 			return ip;
-	} else if (ip && event->attr.exclude_kernel && pebs_is_kernel(r->ip)) {
+	} else if (ip && pebs_is_excluded(event, r->ip)) {
 		return ip;
 	}
 	*exact = false;
@@ -281,12 +238,19 @@ static void pebs_fill_data(const struct x86_pmu *xpmu, const struct perf_event *
 	}
 }
 
+/* The time of a record, as the clock of the event had it: see pebs_init_batch(). */
+static u64 pebs_time(const struct intel_pebs_record *r)
+{
+	return native_sched_clock_from_tsc(r->tsc) + __sched_clock_offset;
+}
+
 /*
  * Writes the sample of a record. Returns true if the event must be stopped. A call chain of the
  * kernel begins at the interrupt, because the stack of the record can have been overwritten.
  */
 static bool pebs_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
-			const struct intel_pebs_record *r, struct pt_regs *regs, u64 period)
+			const struct intel_pebs_record *r, struct pt_regs *regs, u64 period,
+			struct pebs_batch batch)
 {
 	struct perf_sample_data data;
 	struct x86_perf_regs at;
@@ -294,8 +258,8 @@ static bool pebs_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 	u64 ip;
 
 	ip = pebs_find_ip(cpu, event, r, regs, &exact);
-	if (event->attr.exclude_kernel && pebs_is_kernel(ip))
-		return perf_event_account_interrupt(event);
+	if (pebs_is_excluded(event, ip))
+		return batch.last && perf_event_account_interrupt(event);
 	perf_sample_data_init(&data, 0, period);
 	pebs_fill_regs(cpu->pmu, r, regs, ip, exact, &at);
 	pebs_fill_data(cpu->pmu, event, r, &at.regs, &data);
@@ -303,6 +267,12 @@ static bool pebs_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 		x86_deep_sample(cpu, event, &data);
 	if (pebs_is_kernel(ip))
 		perf_sample_save_callchain(&data, event, regs);
+	if (batch.time && event->attr.sample_type & PERF_SAMPLE_TIME) {
+		data.time = pebs_time(r);
+		data.sample_flags |= PERF_SAMPLE_TIME;
+	}
+	if (!batch.last)
+		return perf_event_overflow_batched(event, &data, &at.regs);
 	return perf_event_overflow(event, &data, &at.regs);
 }
 
@@ -310,59 +280,63 @@ static bool pebs_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 static bool pebs_end_period(struct x86_pmu_cpu *cpu, struct perf_event *event,
 			    const struct intel_pebs_record *r, struct pt_regs *regs)
 {
+	const struct pebs_batch alone = { .last = true };
 	u64 period = event->hw.last_period;
 	bool over = x86_period_next(event);
 
 	x86_event_program(cpu, event);
 	x86_user_base_changed(event);
-	return over && pebs_sample(cpu, event, r, regs, period);
+	return over && pebs_sample(cpu, event, r, regs, period, alone);
 }
 
-/* Those of @set with an event that has counted at least @more beyond the end of its period. */
-static u64 pebs_counters_past(struct x86_pmu_cpu *cpu, u64 set, s64 more)
+/* A record of a counter that has begun its next period. */
+static bool pebs_end_reloaded(struct x86_pmu_cpu *cpu, unsigned int idx,
+			      const struct intel_pebs_record *r, struct pt_regs *regs, u16 *nr)
 {
-	u64 past = 0;
+	struct pebs_batch batch = { .time = true, .last = !--nr[idx] };
 
-	for (set &= cpu->irq_owned; set; set &= set - 1) {
-		struct perf_event *event = cpu->event[__ffs64(set)];
-
-		x86_event_update(event);
-		if (local64_read(&event->hw.period_left) <= -more)
-			past |= set & -set;
-	}
-	return past;
+	return pebs_sample(cpu, cpu->event[idx], r, regs, intel_pebs_period(cpu, idx), batch);
 }
 
-/*
- * The counters that a record is of. In formats 1 and 2 it has the status, with all counters that
- * have overflowed, but without those that were acknowledged meanwhile. Then those have had their
- * record that have counted further.
- */
-static u64 pebs_counters_of(struct x86_pmu_cpu *cpu, const struct intel_pebs_record *r)
-{
-	u64 all = cpu->precise & cpu->loaded, set = r->counters & all;
-
-	if (cpu->pmu->precise_format >= 3 || hweight64(set) == 1)
-		return set;
-	if (hweight64(all) == 1)
-		return all;
-	set = set ?: all;
-	return pebs_counters_past(cpu, set, 1) ?: pebs_counters_past(cpu, set, 0);
-}
-
+/* Returns the counters of events that must be stopped; those in @stop must be already. */
 static u64 pebs_handle_record(struct x86_pmu_cpu *cpu, const struct intel_pebs_record *r,
-			      struct pt_regs *regs)
+			      struct pt_regs *regs, u16 *nr, u64 stop)
 {
-	u64 set = pebs_counters_of(cpu, r), stop = 0;
+	u64 set = intel_pebs_counters_of(cpu, r);
+	bool over;
 
 	/* The interrupted code is programming these counters, and looks after them itself. */
 	x86_cpu_set_bits(missed, set & ~cpu->irq_owned);
-	for (set &= cpu->irq_owned; set; set &= set - 1) {
-		struct perf_event *event = cpu->event[__ffs64(set)];
+	for (set &= cpu->irq_owned & ~stop; set; set &= set - 1) {
+		unsigned int idx = __ffs64(set);
 
-		x86_event_update(event);
-		if (pebs_end_period(cpu, event, r, regs))
-			stop |= set & -set;
+		if (cpu->batch & BIT_ULL(idx)) {
+			over = pebs_end_reloaded(cpu, idx, r, regs, nr);
+		} else {
+			x86_event_update(cpu->event[idx]);
+			over = pebs_end_period(cpu, cpu->event[idx], r, regs);
+		}
+		if (over)
+			stop |= BIT_ULL(idx);
+	}
+	return stop;
+}
+
+static u64 pebs_drain_records(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
+{
+	const void *at = intel_ds_memory(INTEL_DS_PEBS);
+	unsigned int left = intel_pebs_bytes(), size;
+	u16 nr[X86_PMC_IDX_MAX] = { };
+	struct intel_pebs_record r;
+	u64 stop = 0;
+
+	if (cpu->batch)
+		intel_pebs_account(cpu, nr);
+	for (; left; left -= size, at += size) {
+		size = intel_pebs_parse(cpu->pmu->precise_format, at, left, &r);
+		if (!size)
+			break;
+		stop = pebs_handle_record(cpu, &r, regs, nr, stop);
 	}
 	return stop;
 }
@@ -377,29 +351,36 @@ static u64 pebs_handle_record(struct x86_pmu_cpu *cpu, const struct intel_pebs_r
  */
 u64 intel_pebs_drain(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 {
-	struct debug_store *ds = intel_ds_this_area();
-	void *at = intel_ds_memory(INTEL_DS_PEBS);
-	struct intel_pebs_record r;
-	unsigned int size;
-	u64 left, stop = 0;
+	u64 stop;
 
-	if (!at || this_cpu_read(pebs_draining))
+	if (!intel_ds_memory(INTEL_DS_PEBS) || this_cpu_read(pebs_draining))
 		return 0;
 	this_cpu_write(pebs_draining, true);
 	barrier();
-	left = ds->pebs_index - ds->pebs_buffer_base;
-	if (left > PEBS_BUFFER_SIZE)
-		left = 0;
-	for (; left; left -= size, at += size) {
-		size = intel_pebs_parse(cpu->pmu->precise_format, at, left, &r);
-		if (!size)
-			break;
-		stop |= pebs_handle_record(cpu, &r, regs);
-	}
-	ds->pebs_index = ds->pebs_buffer_base;
+	stop = pebs_drain_records(cpu, regs);
+	intel_pebs_set_empty();
 	barrier();
 	this_cpu_write(pebs_draining, false);
 	return stop;
+}
+
+/**
+ * intel_pebs_try_account - bring the counts of the events in @cpu->batch up to date
+ * @cpu: this CPU, with all counters stopped by the overflow handler
+ *
+ * Context: NMI.
+ * Return: false if the interrupted code is about to do that
+ */
+bool intel_pebs_try_account(struct x86_pmu_cpu *cpu)
+{
+	u16 nr[X86_PMC_IDX_MAX] = { };
+
+	if (intel_pebs_is_accounted())
+		return true;
+	if (this_cpu_read(pebs_draining))
+		return false;
+	intel_pebs_account(cpu, nr);
+	return true;
 }
 
 /* ----------------------------------------------------------------------- setup */

@@ -152,6 +152,7 @@ static inline u64 intel_pebs_enable_bits(const struct x86_pmu *xpmu, unsigned in
 /* pebs_record.c */
 unsigned int intel_pebs_record_size(unsigned int format);
 unsigned int intel_pebs_record_max(unsigned int format);
+unsigned int intel_pebs_config_size(unsigned int format, u64 config);
 unsigned int intel_pebs_parse(unsigned int format, const u64 *words, size_t size,
 			      struct intel_pebs_record *r);
 void intel_pebs_fill_regs(unsigned int format, const struct intel_pebs_record *r,
@@ -173,11 +174,25 @@ u64  intel_datasrc(const struct intel_datasrc_line *line, unsigned int kind, u64
 int  intel_pebs_init_select(const struct x86_pmu *xpmu, struct perf_event *event);
 int  intel_pebs_init_counters(const struct x86_pmu *xpmu, struct perf_event *event);
 
-/* pebs.c */
-u64  intel_pebs_insn_before(u64 start, u64 ip, bool wide);
-void intel_pebs_cpu_load(const struct x86_pmu_cpu *cpu);
+/* pebs_store.c */
+u64  intel_pebs_reset_value(const struct x86_pmu *xpmu, const struct perf_event *event);
+unsigned int intel_pebs_threshold(unsigned int space, unsigned int size, unsigned int reserve);
+u64  intel_pebs_lost(s64 left, u64 period);
+void intel_pebs_set_reload(struct x86_pmu_cpu *cpu, const struct perf_event *event,
+			   unsigned int idx);
+u64  intel_pebs_period(const struct x86_pmu_cpu *cpu, unsigned int idx);
+void intel_pebs_cpu_load(struct x86_pmu_cpu *cpu);
 void intel_pebs_cpu_reset(const struct x86_pmu *xpmu);
 bool intel_pebs_is_pending(void);
+void intel_pebs_set_empty(void);
+unsigned int intel_pebs_bytes(void);
+bool intel_pebs_is_accounted(void);
+u64  intel_pebs_counters_of(struct x86_pmu_cpu *cpu, const struct intel_pebs_record *r);
+void intel_pebs_account(struct x86_pmu_cpu *cpu, u16 *nr);
+
+/* pebs.c */
+u64  intel_pebs_insn_before(u64 start, u64 ip, bool wide);
+bool intel_pebs_try_account(struct x86_pmu_cpu *cpu);
 u64  intel_pebs_drain(struct x86_pmu_cpu *cpu, struct pt_regs *regs);
 #else
 static inline int intel_pebs_init_select(const struct x86_pmu *xpmu, struct perf_event *event)
@@ -190,7 +205,10 @@ static inline int intel_pebs_init_counters(const struct x86_pmu *xpmu, struct pe
 	return 0;
 }
 
-static inline void intel_pebs_cpu_load(const struct x86_pmu_cpu *cpu)	{ }
+static inline void intel_pebs_set_reload(struct x86_pmu_cpu *cpu, const struct perf_event *event,
+					 unsigned int idx)	{ }
+static inline void intel_pebs_cpu_load(struct x86_pmu_cpu *cpu)	{ }
+static inline bool intel_pebs_try_account(struct x86_pmu_cpu *cpu)	{ return true; }
 static inline void intel_pebs_cpu_reset(const struct x86_pmu *xpmu)	{ }
 static inline bool intel_pebs_is_pending(void)				{ return false; }
 static inline u64 intel_pebs_drain(struct x86_pmu_cpu *cpu, struct pt_regs *regs)

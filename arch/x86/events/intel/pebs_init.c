@@ -4,6 +4,10 @@
  *
  * Context: process, may sleep.
  */
+#include <linux/sched/clock.h>
+#include <asm/perf_regs.h>
+#include <asm/timer.h>
+
 #include "../branch.h"
 #include "../deep.h"
 #include "ds.h"
@@ -110,6 +114,53 @@ static int pebs_init_check_loads(const struct x86_precise_line *line, struct per
 			   PEBS_LOADS_AUX);
 }
 
+/*
+ * Fields that a sample can have long after its record was written: those of the record, and those
+ * that stay until the task or the CPU changes.
+ */
+#define PEBS_BATCH_FIELDS						\
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | \
+	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_DATA_SRC |	\
+	 PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR |	\
+	 PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE |	\
+	 PERF_SAMPLE_REGS_INTR)
+
+/* Registers that no record has. */
+#define PEBS_NO_REGS							\
+	(BIT_ULL(PERF_REG_X86_CS) | BIT_ULL(PERF_REG_X86_SS) | BIT_ULL(PERF_REG_X86_DS) |	\
+	 BIT_ULL(PERF_REG_X86_ES) | BIT_ULL(PERF_REG_X86_FS) | BIT_ULL(PERF_REG_X86_GS))
+
+/* Records have a time stamp from format 3 on, which is the clock of samples as it is by default. */
+static u64 pebs_init_batch_fields(const struct x86_pmu *xpmu, const struct perf_event_attr *attr)
+{
+	u64 fields = PEBS_BATCH_FIELDS;
+
+	if (xpmu->precise_format >= 3 && !attr->use_clockid && sched_clock_stable() &&
+	    using_native_sched_clock())
+		fields |= PERF_SAMPLE_TIME;
+	if (attr->exclude_kernel && !(attr->sample_regs_user & PEBS_NO_REGS))
+		fields |= PERF_SAMPLE_REGS_USER;
+	if (attr->sample_regs_intr & PEBS_NO_REGS)
+		fields &= ~PERF_SAMPLE_REGS_INTR;
+	return fields;
+}
+
+/* Many records to one interrupt: the event has one period, and needs the interrupt for nothing. */
+static void pebs_init_batch(const struct x86_pmu *xpmu, struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (attr->freq || (attr->wakeup_events && !attr->watermark) || attr->sigtrap ||
+	    attr->aux_output || attr->aux_pause || attr->aux_resume ||
+	    event->hw.flags & X86_EVENT_BRANCHES || has_branch_stack(event) ||
+	    attr->sample_type & ~pebs_init_batch_fields(xpmu, attr))
+		return;
+	event->hw.flags |= X86_EVENT_BATCH;
+	/* An event of a CPU is not loaded again when the task changes. */
+	if (!(event->attach_state & PERF_ATTACH_TASK))
+		event->attach_state |= PERF_ATTACH_SCHED_CB;
+}
+
 /**
  * intel_pebs_init_counters - restrict an event with precise samples to counters with records
  * @xpmu: the PMU
@@ -142,5 +193,6 @@ int intel_pebs_init_counters(const struct x86_pmu *xpmu, struct perf_event *even
 	hw->event_base = pebs_init_groups(event);
 	if (xpmu->precise_format >= INTEL_PEBS_ADAPTIVE)
 		hw->config |= ICL_EVENTSEL_ADAPTIVE;
+	pebs_init_batch(xpmu, event);
 	return 0;
 }

@@ -60,6 +60,28 @@ unsigned int intel_pebs_record_max(unsigned int format)
 	return (PEBS_BASIC + 4 + PEBS_GPRS + PEBS_XMM + 32 * PEBS_BRANCH) * sizeof(u64);
 }
 
+static unsigned int pebs_adaptive_words(u64 head)
+{
+	return PEBS_BASIC + (head & INTEL_PEBS_MEMORY ? 4 : 0) +
+	       (head & INTEL_PEBS_GPRS ? PEBS_GPRS : 0) + (head & INTEL_PEBS_XMM ? PEBS_XMM : 0) +
+	       (head & INTEL_PEBS_BRANCHES ?
+		PEBS_BRANCH * (FIELD_GET(INTEL_PEBS_BRANCHES_NR, (u32)head) + 1) : 0);
+}
+
+/**
+ * intel_pebs_config_size - the size of the records that a processor writes
+ * @format: format of the records
+ * @config: PEBS_DATA_CFG
+ *
+ * Return: bytes
+ */
+unsigned int intel_pebs_config_size(unsigned int format, u64 config)
+{
+	if (format < INTEL_PEBS_ADAPTIVE)
+		return intel_pebs_record_size(format);
+	return pebs_adaptive_words(config) * sizeof(u64);
+}
+
 static unsigned int pebs_parse_fixed(unsigned int format, const u64 *w, size_t size,
 				     struct intel_pebs_record *r)
 {
@@ -94,14 +116,6 @@ static const u64 *pebs_parse_memory(const u64 *w, struct intel_pebs_record *r)
 	r->latency = w[2];
 	r->tsx = w[3];
 	return w + 4;
-}
-
-static unsigned int pebs_adaptive_words(u64 head)
-{
-	return PEBS_BASIC + (head & INTEL_PEBS_MEMORY ? 4 : 0) +
-	       (head & INTEL_PEBS_GPRS ? PEBS_GPRS : 0) + (head & INTEL_PEBS_XMM ? PEBS_XMM : 0) +
-	       (head & INTEL_PEBS_BRANCHES ?
-		PEBS_BRANCH * (FIELD_GET(INTEL_PEBS_BRANCHES_NR, (u32)head) + 1) : 0);
 }
 
 /* The record says its size itself. It can have groups that are newer than this code. */

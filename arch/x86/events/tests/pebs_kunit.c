@@ -348,6 +348,53 @@ static void microcode_is_asked(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, intel_pebs_microcode_works(INTEL_IVYBRIDGE, 1, 0));
 }
 
+/* A store of a CPU has room for each event's next record after the interrupt. */
+static void stores_have_thresholds(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, intel_pebs_config_size(0, ~0ULL), 144);
+	KUNIT_EXPECT_EQ(test, intel_pebs_config_size(3, 0), 200);
+	KUNIT_EXPECT_EQ(test, intel_pebs_config_size(4, 0), 32);
+	KUNIT_EXPECT_EQ(test, intel_pebs_config_size(4, INTEL_PEBS_GPRS), 176);
+	KUNIT_EXPECT_EQ(test, intel_pebs_config_size(5, INTEL_PEBS_MEMORY | INTEL_PEBS_XMM), 320);
+	KUNIT_EXPECT_EQ(test, intel_pebs_threshold(65536, 200, 1), 326 * 200);
+	KUNIT_EXPECT_EQ(test, intel_pebs_threshold(65536, 200, 4), 323 * 200);
+	KUNIT_EXPECT_EQ(test, intel_pebs_threshold(1000, 200, 5), 200);
+	KUNIT_EXPECT_EQ(test, intel_pebs_threshold(1000, 200, 6), 200);
+}
+
+/* A period whose record can still be written is not lost. */
+static void periods_without_records_are_lost(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, intel_pebs_lost(1, 100), 0);
+	KUNIT_EXPECT_EQ(test, intel_pebs_lost(0, 100), 0);
+	KUNIT_EXPECT_EQ(test, intel_pebs_lost(-99, 100), 0);
+	KUNIT_EXPECT_EQ(test, intel_pebs_lost(-100, 100), 1);
+	KUNIT_EXPECT_EQ(test, intel_pebs_lost(-250, 100), 2);
+	KUNIT_EXPECT_EQ(test, intel_pebs_lost(-(1LL << 47), 1ULL << 40), 128);
+}
+
+/* Events that reload, by their periods; a counter has 48 bits, of which a write sets 32 or all. */
+static void reset_values_are_negative_periods(struct kunit *test)
+{
+	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, xpmu);
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	xpmu->width = 48;
+	xpmu->write_bits = 32;
+	event->hw.sample_period = 997;
+	KUNIT_EXPECT_EQ(test, intel_pebs_reset_value(xpmu, event), 0);
+	event->hw.flags = X86_EVENT_PRECISE | X86_EVENT_BATCH;
+	KUNIT_EXPECT_EQ(test, intel_pebs_reset_value(xpmu, event), (1ULL << 48) - 997);
+	event->hw.sample_period = 1;
+	KUNIT_EXPECT_EQ(test, intel_pebs_reset_value(xpmu, event), 0);
+	event->hw.sample_period = 1ULL << 31;
+	KUNIT_EXPECT_EQ(test, intel_pebs_reset_value(xpmu, event), 0);
+	xpmu->write_bits = 48;
+	KUNIT_EXPECT_EQ(test, intel_pebs_reset_value(xpmu, event), (1ULL << 48) - (1ULL << 31));
+}
+
 static struct kunit_case x86_pmu_pebs_cases[] = {
 	KUNIT_CASE(sizes_of_formats),
 	KUNIT_CASE(old_records_are_parsed),
@@ -358,6 +405,9 @@ static struct kunit_case x86_pmu_pebs_cases[] = {
 	KUNIT_CASE(sources_are_decoded),
 	KUNIT_CASE(enable_bits_of_kinds),
 	KUNIT_CASE(microcode_is_asked),
+	KUNIT_CASE(stores_have_thresholds),
+	KUNIT_CASE(periods_without_records_are_lost),
+	KUNIT_CASE(reset_values_are_negative_periods),
 	{ }
 };
 
