@@ -176,8 +176,6 @@ void intel_pebs_cpu_load(struct x86_pmu_cpu *cpu)
  */
 void intel_pebs_cpu_reset(const struct x86_pmu *xpmu)
 {
-	struct debug_store *ds = intel_ds_this_area();
-
 	if (!xpmu->max_precise)
 		return;
 	wrmsrl(MSR_IA32_PEBS_ENABLE, 0);
