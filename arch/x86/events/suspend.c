@@ -30,6 +30,7 @@ static int x86_pmu_suspend(SYSCORE_DATA)
 		x86_topdown_suspend(cpu);
 		x86_pmu_cpu_stop(cpu);
 	}
+	amd_ibs_suspend();
 	return 0;
 }
 
@@ -44,6 +45,7 @@ static void x86_pmu_resume(SYSCORE_DATA)
 	x86_deep_cpu_reset(cpu);
 	x86_pmu_cpu_restore(cpu);
 	x86_topdown_resume(cpu);
+	amd_ibs_resume();
 }
 
 static struct syscore_ops x86_suspend_ops = {
