@@ -336,6 +336,13 @@ static int x86_init_check_precise(const struct x86_pmu *xpmu, struct perf_event 
 	return 0;
 }
 
+/* There ibs_op has the precise samples. */
+static bool x86_init_has_ibs_vendor(void)
+{
+	return boot_cpu_data.x86_vendor == X86_VENDOR_AMD ||
+	       boot_cpu_data.x86_vendor == X86_VENDOR_HYGON;
+}
+
 static int x86_init_check_attr(const struct x86_pmu *xpmu, struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
@@ -552,6 +559,9 @@ int x86_event_init(struct perf_event *event)
 
 	if (intel_bts_sample_suits(event))
 		return intel_bts_sample_init(event);
+	if (event->attr.precise_ip && x86_init_has_ibs_vendor())
+		return amd_ibs_forward(event);
+
 	event->hw.idx = -1;
 	event->hw.last_cpu = -1;
 	ret = x86_init_encode(xpmu, event);

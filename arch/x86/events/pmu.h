@@ -15,7 +15,7 @@
  *			intel/pebs_store intel/pebs intel/smi intel/topdown
  *	policy		sched irq
  *	entry points	rdpmc branch_init intel/pebs_init event_init sysfs kvm debug
- *	setup		archperf, detect of each vendor, setup suspend
+ *	setup		archperf, detect of each vendor, setup amd/ibs suspend
  *
  * Concurrency: struct x86_pmu_cpu is the driver's view of one CPU's registers. Only that CPU
  * accesses it, with interrupts disabled. The overflow handler can interrupt any access as NMI:
@@ -683,8 +683,14 @@ static inline bool intel_pmu_is_here(struct x86_pmu *xpmu)	{ return false; }
 
 #ifdef CONFIG_CPU_SUP_AMD
 int  amd_pmu_detect(void);
+int  amd_ibs_forward(struct perf_event *event);
+void amd_ibs_suspend(void);
+void amd_ibs_resume(void);
 #else
 static inline int amd_pmu_detect(void)		{ return -ENODEV; }
+static inline int amd_ibs_forward(struct perf_event *event)	{ return -EOPNOTSUPP; }
+static inline void amd_ibs_suspend(void)	{ }
+static inline void amd_ibs_resume(void)		{ }
 #endif
 
 #if defined(CONFIG_CPU_SUP_ZHAOXIN) || defined(CONFIG_CPU_SUP_CENTAUR)

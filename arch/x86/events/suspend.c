@@ -33,6 +33,7 @@ static int x86_pmu_suspend(SYSCORE_DATA)
 			x86_sched_drain(cpu);
 		x86_pmu_cpu_stop(cpu);
 	}
+	amd_ibs_suspend();
 	return 0;
 }
 
@@ -48,6 +49,7 @@ static void x86_pmu_resume(SYSCORE_DATA)
 	x86_pmu_cpu_restore(cpu);
 	x86_topdown_resume(cpu);
 	intel_bts_cpu_restore();
+	amd_ibs_resume();
 }
 
 static struct syscore_ops x86_suspend_ops = {

@@ -847,7 +847,7 @@ __used void cmain(void)
 		u32 mx = r[0];
 
 		get_cpuid(0x80000001u, 0, r);
-		int core = r[2] >> 23 & 1, v2 = 0, lbr = 0;
+		int core = r[2] >> 23 & 1, ibs = r[2] >> 10 & 1, v2 = 0, lbr = 0;
 
 		if (mx >= 0x80000022u) {
 			get_cpuid(0x80000022u, 0, r);
@@ -857,6 +857,8 @@ __used void cmain(void)
 				check_eq("NumPerfCtrCore", r[1] & 15, 6);
 		}
 		test_amd(core, v2, lbr);
+		if (ibs)
+			test_ibs();
 		if (mx >= 0x80000008u) {
 			get_cpuid(0x80000008u, 0, r);
 			if (r[1] >> 31)

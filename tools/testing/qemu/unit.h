@@ -72,6 +72,12 @@ extern char nest_first[], nest_more[];
 void walk(void);
 extern char walk_load[], walk_store[], walk_next[], walk_back[], walk_end[];
 
+/* unit-ibs-walk.S, and its operands */
+void ibs_walk(void);
+extern char ibs_load[], ibs_store[], ibs_lock[], ibs_next[], ibs_back[], ibs_end[], ibs_ret[];
+extern u32 ibs_msr, ibs_rounds, ibs_from, ibs_to, ibs_stride, ibs_stack;
+extern u64 ibs_value;
+
 /* unit-lbr.c: the operands of the above */
 extern u32 nest_depth, nest_msr, nest_value;
 /* Writes @value to @msr, executes @rounds rounds, writes 0. */
@@ -107,5 +113,8 @@ void test_bts(void);
 /* unit-pebs.c, unit-metrics.c */
 void test_pebs(void);
 void test_metrics(void);
+
+/* unit-ibs.c */
+void test_ibs(void);
 
 #endif /* UNIT_H */

@@ -1,0 +1,717 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Instruction based sampling: the PMUs ibs_fetch and ibs_op.
+ *
+ * Each has one counter on each CPU, which counts for one event at a time. When it reaches its
+ * maximum the next fetch or op is tagged; the sample is in registers when that has completed, and
+ * an interrupt of the extended local vector table says so. The counter stands from there on until
+ * the valid bit is cleared.
+ *
+ * Manual: APM volume 2, 13.3 "Instruction-Based Sampling"; BKDG of family 10h, PPR of family 19h.
+ *
+ * Concurrency: struct amd_ibs_cpu is accessed on its CPU with interrupts disabled. The interrupt is
+ * an NMI: it acts on the event only while amd_ibs_cpu::running is set. It can arrive after the
+ * counter was stopped; then amd_ibs_cpu::leaving says that it is one of ours.
+ */
+#define pr_fmt(fmt) "perf: " fmt
+
+#include <linux/bitfield.h>
+#include <linux/cpu.h>
+#include <linux/init.h>
+#include <linux/kprobes.h>
+#include <linux/sched/clock.h>
+#include <asm/nmi.h>
+#include <asm/segment.h>
+
+#include "../pmu.h"
+#include "ibs.h"
+
+/* hw_perf_event::flags */
+#define AMD_IBS_NO_KERNEL	BIT(0)	/* opened by a user without access to the kernel */
+
+/* attr.config2 */
+#define AMD_IBS_SWFILT		BIT_ULL(0)	/* exclude_user and exclude_kernel drop samples */
+
+/**
+ * struct amd_ibs_cpu - the counter of a CPU
+ * @event: event that has it; NULL: none
+ * @running: the counter runs, or has a sample
+ * @leaving: the counter was stopped, and an interrupt may be on the way
+ */
+struct amd_ibs_cpu {
+	struct perf_event	*event;
+	bool			running;
+	bool			leaving;
+};
+
+/**
+ * struct amd_ibs - one of the PMUs
+ * @pmu: registered object
+ * @msr: its control register, which further registers follow
+ * @nr: number of registers there, the control register included
+ * @max: bits of the control register that have the maximum
+ * @enable: bit that enables the counter
+ * @valid: bit that says that there is a sample
+ * @config: bits of the control register that users may set, beside the maximum
+ * @most: most events until a sample
+ * @is_op: ops, not fetches
+ * @cpu: state of each CPU
+ */
+struct amd_ibs {
+	struct pmu			pmu;
+	u32				msr;
+	u32				nr;
+	u64				max;
+	u64				enable;
+	u64				valid;
+	u64				config;
+	u64				most;
+	bool				is_op;
+	struct amd_ibs_cpu __percpu	*cpu;
+};
+
+static DEFINE_PER_CPU(struct amd_ibs_cpu, amd_ibs_fetch_cpu);
+static DEFINE_PER_CPU(struct amd_ibs_cpu, amd_ibs_op_cpu);
+
+/* CPUID 8000_001BH:EAX; 0: no instruction based sampling */
+static u32 amd_ibs_caps __ro_after_init;
+/* Family 19h models 00h to 0fh: errata 1197 and 1293 */
+static bool amd_ibs_zen3 __ro_after_init;
+
+static struct amd_ibs *to_amd_ibs(struct pmu *pmu)
+{
+	return container_of(pmu, struct amd_ibs, pmu);
+}
+
+/* ------------------------------------------------------------------- counter */
+
+static u64 amd_ibs_counted(const struct amd_ibs *ibs, u64 ctl)
+{
+	if (ibs->is_op)
+		return amd_ibs_op_counted(ctl, amd_ibs_caps);
+	return (ctl & ibs->valid ? FIELD_GET(AMD_IBS_FETCH_MAX, ctl) :
+				   FIELD_GET(AMD_IBS_FETCH_COUNT, ctl)) << 4;
+}
+
+/* What the counter has counted since it was started is added to the event. */
+static void amd_ibs_account(struct amd_ibs *ibs, struct perf_event *event, u64 ctl)
+{
+	u64 n = amd_ibs_counted(ibs, ctl);
+
+	local64_add(n, &event->count);
+	local64_sub(n, &event->hw.period_left);
+}
+
+/*
+ * Returns whether the period has ended. It has if less than @least is left, which the next period
+ * gets: the counter counts 16 at least, and the handler itself would be sampled.
+ */
+static bool amd_ibs_next_period(struct perf_event *event, s64 least)
+{
+	struct hw_perf_event *hwc = &event->hw;
+	s64 left = local64_read(&hwc->period_left), period = hwc->sample_period;
+
+	if (left >= least)
+		return false;
+	left = left <= -period ? period : left + period;
+	local64_set(&hwc->period_left, left);
+	hwc->last_period = period;
+	return true;
+}
+
+/* The control register of a stopped counter, with a new maximum. */
+static u64 amd_ibs_ctl(const struct amd_ibs *ibs, const struct perf_event *event)
+{
+	u64 n = amd_ibs_chunk(local64_read(&event->hw.period_left), ibs->most);
+
+	return event->hw.config | (ibs->is_op ? amd_ibs_op_max(n) : n >> 4);
+}
+
+static void amd_ibs_enable(const struct amd_ibs *ibs, const struct perf_event *event)
+{
+	u64 ctl = amd_ibs_ctl(ibs, event);
+
+	/* These families need the enable bit to be cleared before the maximum changes. */
+	if (!ibs->is_op && boot_cpu_data.x86 >= 0x16 && boot_cpu_data.x86 <= 0x18)
+		wrmsrl(ibs->msr, ctl);
+	wrmsrl(ibs->msr, ctl | ibs->enable);
+}
+
+/* Erratum 420 of family 10h: the maximum is cleared before the enable bit. */
+static void amd_ibs_disable(const struct amd_ibs *ibs, u64 ctl)
+{
+	ctl &= ~ibs->valid;
+	if (boot_cpu_data.x86 == 0x10)
+		wrmsrl(ibs->msr, ctl & ~ibs->max);
+	wrmsrl(ibs->msr, ctl & ~ibs->enable);
+}
+
+static void amd_ibs_start(struct perf_event *event, int flags)
+{
+	struct amd_ibs *ibs = to_amd_ibs(event->pmu);
+	struct amd_ibs_cpu *cpu = this_cpu_ptr(ibs->cpu);
+
+	if (!(event->hw.state & PERF_HES_STOPPED))
+		return;
+	event->hw.state = 0;
+	amd_ibs_next_period(event, 1);
+	WRITE_ONCE(cpu->running, true);
+	amd_ibs_enable(ibs, event);
+	perf_event_update_userpage(event);
+}
+
+/* A sample that is there already has ended its period without a record. */
+static void amd_ibs_stop(struct perf_event *event, int flags)
+{
+	struct amd_ibs *ibs = to_amd_ibs(event->pmu);
+	struct amd_ibs_cpu *cpu = this_cpu_ptr(ibs->cpu);
+	u64 ctl;
+
+	if (event->hw.state & PERF_HES_STOPPED)
+		return;
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	/* The interrupt handler must know both before the interrupt can be late. */
+	WRITE_ONCE(cpu->leaving, true);
+	WRITE_ONCE(cpu->running, false);
+	rdmsrl(ibs->msr, ctl);
+	amd_ibs_disable(ibs, ctl);
+	amd_ibs_account(ibs, event, ctl);
+	perf_event_update_userpage(event);
+}
+
+static int amd_ibs_add(struct perf_event *event, int flags)
+{
+	struct amd_ibs_cpu *cpu = this_cpu_ptr(to_amd_ibs(event->pmu)->cpu);
+
+	if (cpu->event)
+		return -ENOSPC;
+	cpu->event = event;
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (flags & PERF_EF_START)
+		amd_ibs_start(event, 0);
+	return 0;
+}
+
+static void amd_ibs_del(struct perf_event *event, int flags)
+{
+	amd_ibs_stop(event, PERF_EF_UPDATE);
+	this_cpu_ptr(to_amd_ibs(event->pmu)->cpu)->event = NULL;
+}
+
+/* The count is brought up to date by samples, and when the event stops. */
+static void amd_ibs_read(struct perf_event *event)
+{
+}
+
+/* -------------------------------------------------------------------- samples */
+
+static bool amd_ibs_is_kernel(u64 ip)
+{
+	return IS_ENABLED(CONFIG_X86_64) ? (s64)ip < 0 : ip >= TASK_SIZE_MAX;
+}
+
+/* Reads the registers in the order of the raw record; returns their number. */
+static unsigned int amd_ibs_read_regs(const struct amd_ibs *ibs, u64 ctl, u64 *regs)
+{
+	unsigned int i, n = ibs->nr;
+
+	regs[0] = ctl;
+	for (i = 1; i < n; i++)
+		rdmsrl(ibs->msr + i, regs[i]);
+	if (!ibs->is_op) {
+		if (amd_ibs_caps & AMD_IBS_FETCH_EXTD)
+			rdmsrl(MSR_AMD64_ICIBSEXTDCTL, regs[n++]);
+		return n;
+	}
+	if (amd_ibs_caps & AMD_IBS_BRANCH_TARGET)
+		rdmsrl(MSR_AMD64_IBSBRTARGET, regs[n++]);
+	if (amd_ibs_caps & AMD_IBS_OP_DATA4)
+		rdmsrl(MSR_AMD64_IBSOPDATA4, regs[n++]);
+	return n;
+}
+
+/* What users without access to the kernel must not see: physical and kernel addresses. */
+static void amd_ibs_hide(const struct amd_ibs *ibs, u64 *regs)
+{
+	union ibs_op_data3 data3;
+
+	if (!ibs->is_op) {
+		regs[AMD_IBS_FETCH_CTL] &= ~AMD_IBS_FETCH_PHYSICAL;
+		regs[AMD_IBS_FETCH_PHYS] = 0;
+		return;
+	}
+	data3.val = regs[AMD_IBS_OP_DATA3];
+	data3.dc_phy_addr_valid = 0;
+	regs[AMD_IBS_OP_DATA3] = data3.val;
+	regs[AMD_IBS_DC_PHYSICAL] = 0;
+	if (amd_ibs_caps & AMD_IBS_BRANCH_TARGET && amd_ibs_is_kernel(regs[AMD_IBS_OP_REGS]))
+		regs[AMD_IBS_OP_REGS] = 0;
+}
+
+/* The sample is at the tagged instruction, if that is known. Returns false for a broken sample. */
+static bool amd_ibs_fill_regs(const struct amd_ibs *ibs, const u64 *ibs_regs,
+			      const struct pt_regs *regs, struct pt_regs *to)
+{
+	union ibs_op_data data = { .val = ibs->is_op ? ibs_regs[AMD_IBS_OP_DATA] : 0 };
+
+	*to = *regs;
+	to->flags &= ~PERF_EFLAGS_EXACT;
+	if (ibs->is_op && amd_ibs_caps & AMD_IBS_RIP_INVALID && data.op_rip_invalid)
+		return true;
+	if (!ibs->is_op && amd_ibs_zen3 && !ibs_regs[1])
+		return false;
+	to->ip = ibs_regs[1];
+	to->cs = amd_ibs_is_kernel(to->ip) ? __KERNEL_CS : __USER_CS;
+	to->flags |= PERF_EFLAGS_EXACT;
+	return true;
+}
+
+static void amd_ibs_fill_data(const struct perf_event *event, const u64 *regs,
+			      struct perf_sample_data *data)
+{
+	union ibs_op_data3 data3 = { .val = regs[AMD_IBS_OP_DATA3] };
+	u64 type = event->attr.sample_type;
+
+	if (type & PERF_SAMPLE_DATA_SRC) {
+		data->data_src.val = amd_ibs_data_src(regs, amd_ibs_caps, amd_ibs_zen3);
+		data->sample_flags |= PERF_SAMPLE_DATA_SRC;
+	}
+	if (type & PERF_SAMPLE_WEIGHT_TYPE) {
+		data->weight.full = amd_ibs_weight(regs, type);
+		data->sample_flags |= PERF_SAMPLE_WEIGHT_TYPE;
+	}
+	if (type & PERF_SAMPLE_ADDR && data3.dc_lin_addr_valid) {
+		data->addr = regs[AMD_IBS_DC_LINEAR];
+		data->sample_flags |= PERF_SAMPLE_ADDR;
+	}
+	if (type & PERF_SAMPLE_PHYS_ADDR && data3.dc_phy_addr_valid) {
+		data->phys_addr = regs[AMD_IBS_DC_PHYSICAL];
+		data->sample_flags |= PERF_SAMPLE_PHYS_ADDR;
+	}
+}
+
+static bool amd_ibs_is_excluded(const struct perf_event *event, struct pt_regs *regs)
+{
+	return user_mode(regs) ? event->attr.exclude_user : event->attr.exclude_kernel;
+}
+
+/* Writes the sample. Returns whether the event has to be stopped. */
+static int amd_ibs_sample(struct amd_ibs *ibs, struct perf_event *event, u64 ctl,
+			  struct pt_regs *iregs)
+{
+	struct perf_raw_record raw = { };
+	struct perf_ibs_data record;
+	struct perf_sample_data data;
+	struct pt_regs regs;
+	unsigned int n;
+
+	n = amd_ibs_read_regs(ibs, ctl, record.regs);
+	if (!amd_ibs_fill_regs(ibs, record.regs, iregs, &regs) ||
+	    amd_ibs_is_excluded(event, &regs))
+		return perf_event_account_interrupt(event);
+
+	perf_sample_data_init(&data, 0, event->hw.last_period);
+	if (ibs->is_op)
+		amd_ibs_fill_data(event, record.regs, &data);
+	if (event->attr.sample_type & PERF_SAMPLE_RAW) {
+		if (event->hw.flags & AMD_IBS_NO_KERNEL)
+			amd_ibs_hide(ibs, record.regs);
+		record.caps = amd_ibs_caps;
+		raw.frag.size = sizeof(u32) + n * sizeof(u64);
+		raw.frag.data = record.data;
+		perf_sample_save_raw_data(&data, event, &raw);
+	}
+	/* The stack is that of the interrupt. */
+	if (event->attr.sample_type & PERF_SAMPLE_CALLCHAIN)
+		perf_sample_save_callchain(&data, event, iregs);
+	return perf_event_overflow(event, &data, &regs);
+}
+
+static int amd_ibs_irq(struct amd_ibs *ibs, struct pt_regs *regs)
+{
+	struct amd_ibs_cpu *cpu = this_cpu_ptr(ibs->cpu);
+	struct perf_event *event = cpu->event;
+	bool late = READ_ONCE(cpu->leaving);
+	u64 ctl;
+
+	WRITE_ONCE(cpu->leaving, false);
+	if (!READ_ONCE(cpu->running) || !event)
+		return late;
+	rdmsrl(ibs->msr, ctl);
+	if (!(ctl & ibs->valid))
+		return late;
+
+	amd_ibs_account(ibs, event, ctl);
+	if (amd_ibs_next_period(event, 16) && amd_ibs_sample(ibs, event, ctl, regs)) {
+		event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+		WRITE_ONCE(cpu->running, false);
+		amd_ibs_disable(ibs, ctl);
+	} else {
+		amd_ibs_enable(ibs, event);
+	}
+	perf_event_update_userpage(event);
+	return 1;
+}
+NOKPROBE_SYMBOL(amd_ibs_irq);
+
+/* ------------------------------------------------------------------ new events */
+
+static u64 amd_ibs_config_period(const struct amd_ibs *ibs, u64 config)
+{
+	u64 max = config & AMD_IBS_OP_MAX;
+
+	if (ibs->is_op)
+		max |= FIELD_GET(AMD_IBS_OP_MAX_EXT, config & ibs->max) << 16;
+	return max << 4;
+}
+
+/* A fixed period is a multiple of 16. Without a period config has the maximum. */
+static int amd_ibs_init_period(struct amd_ibs *ibs, struct perf_event *event)
+{
+	struct hw_perf_event *hwc = &event->hw;
+	u64 config = event->attr.config;
+
+	if (!is_sampling_event(event)) {
+		event->attr.sample_period = amd_ibs_config_period(ibs, config);
+		hwc->sample_period = event->attr.sample_period;
+	} else if (config & ibs->max) {
+		return perf_refuse(-EINVAL, "config: has a maximum beside sample_period");
+	}
+	if (!event->attr.freq && event->attr.sample_period & 0xf)
+		return perf_refuse(-EINVAL, "sample_period: must be a multiple of 16");
+	if (event->attr.freq)
+		hwc->sample_period = max_t(u64, hwc->sample_period & ~0xfULL, 0x10);
+	if (!hwc->sample_period)
+		return perf_refuse(-EINVAL, "sample_period: the PMU only samples");
+	hwc->last_period = hwc->sample_period;
+	local64_set(&hwc->period_left, hwc->sample_period);
+	return 0;
+}
+
+static int amd_ibs_init_exclude(struct perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (attr->exclude_hv || attr->exclude_idle || attr->exclude_host || attr->exclude_guest)
+		return perf_refuse(-EINVAL,
+				   "exclude_*: the PMU cannot tell hosts and guests apart");
+	if ((attr->exclude_user || attr->exclude_kernel) && !(attr->config2 & AMD_IBS_SWFILT))
+		return perf_refuse(-EINVAL,
+				   "exclude_*: the PMU cannot tell levels apart without swfilt");
+	return 0;
+}
+
+/* One event of a group can run at a time. */
+static int amd_ibs_init_group(struct perf_event *event)
+{
+	struct perf_event *leader = event->group_leader, *sibling;
+
+	if (leader == event)
+		return 0;
+	if (leader->pmu == event->pmu)
+		return perf_refuse(-EINVAL, "group_fd: the group has an event of this PMU");
+	for_each_sibling_event(sibling, leader)
+		if (sibling->pmu == event->pmu)
+			return perf_refuse(-EINVAL,
+					   "group_fd: the group has an event of this PMU");
+	return 0;
+}
+
+static int amd_ibs_event_init(struct perf_event *event)
+{
+	struct amd_ibs *ibs = to_amd_ibs(event->pmu);
+	int ret;
+
+	if (event->attr.type != event->pmu->type)
+		return -ENOENT;
+	if (event->attr.config & ~(ibs->config | ibs->max))
+		return perf_refuse(-EINVAL, "config: the PMU has no bits %#llx",
+				   event->attr.config & ~(ibs->config | ibs->max));
+	if (event->attr.config2 & ~AMD_IBS_SWFILT)
+		return perf_refuse(-EINVAL, "config2: the PMU has swfilt alone");
+	if (has_branch_stack(event))
+		return perf_refuse(-EOPNOTSUPP, "branch_sample_type: the PMU has no branches");
+	/* A child has the period of its parent. */
+	ret = amd_ibs_init_exclude(event) ?: amd_ibs_init_group(event) ?:
+	      (event->parent ? 0 : amd_ibs_init_period(ibs, event));
+	if (ret)
+		return ret;
+	event->hw.config = event->attr.config & ibs->config;
+	event->hw.config_base = ibs->msr;
+	event->hw.idx = -1;
+	if (event->parent)
+		event->hw.flags = event->parent->hw.flags & AMD_IBS_NO_KERNEL;
+	else if (event->attr.exclude_kernel && perf_allow_kernel())
+		event->hw.flags = AMD_IBS_NO_KERNEL;
+	return 0;
+}
+
+static int amd_ibs_check_period(struct perf_event *event, u64 period)
+{
+	if (!event->attr.freq && (!period || period & 0xf))
+		return perf_refuse(-EINVAL, "sample_period: must be a multiple of 16");
+	return 0;
+}
+
+/* ----------------------------------------------------------------------- sysfs */
+
+PMU_FORMAT_ATTR(rand_en, "config:57");
+PMU_FORMAT_ATTR(cnt_ctl, "config:19");
+PMU_FORMAT_ATTR(swfilt, "config2:0");
+PMU_FORMAT_ATTR_SHOW(fetch_l3missonly, "config:59")
+PMU_FORMAT_ATTR_SHOW(op_l3missonly, "config:16")
+static struct device_attribute format_attr_fetch_l3missonly =
+	__ATTR(l3missonly, 0444, fetch_l3missonly_show, NULL);
+static struct device_attribute format_attr_op_l3missonly =
+	__ATTR(l3missonly, 0444, op_l3missonly_show, NULL);
+
+static ssize_t zen4_ibs_extensions_show(struct device *dev, struct device_attribute *attr,
+					char *page)
+{
+	return sysfs_emit(page, "1\n");
+}
+static DEVICE_ATTR_RO(zen4_ibs_extensions);
+
+static umode_t amd_ibs_file_visible(struct kobject *kobj, struct attribute *attr, int i)
+{
+	u32 needs = 0;
+
+	if (attr == &format_attr_fetch_l3missonly.attr || attr == &format_attr_op_l3missonly.attr ||
+	    attr == &dev_attr_zen4_ibs_extensions.attr)
+		needs = AMD_IBS_ZEN4;
+	else if (attr == &format_attr_cnt_ctl.attr)
+		needs = AMD_IBS_COUNT_OPS;
+	return (amd_ibs_caps & needs) == needs ? attr->mode : 0;
+}
+
+static struct attribute *amd_ibs_fetch_format[] = {
+	&format_attr_rand_en.attr, &format_attr_swfilt.attr, &format_attr_fetch_l3missonly.attr,
+	NULL
+};
+
+static struct attribute *amd_ibs_op_format[] = {
+	&format_attr_cnt_ctl.attr, &format_attr_swfilt.attr, &format_attr_op_l3missonly.attr, NULL
+};
+
+static struct attribute *amd_ibs_caps_files[] = { &dev_attr_zen4_ibs_extensions.attr, NULL };
+
+static const struct attribute_group amd_ibs_fetch_format_group = {
+	.name = "format", .attrs = amd_ibs_fetch_format, .is_visible = amd_ibs_file_visible,
+};
+
+static const struct attribute_group amd_ibs_op_format_group = {
+	.name = "format", .attrs = amd_ibs_op_format, .is_visible = amd_ibs_file_visible,
+};
+
+static const struct attribute_group amd_ibs_caps_group = {
+	.name = "caps", .attrs = amd_ibs_caps_files, .is_visible = amd_ibs_file_visible,
+};
+
+static const struct attribute_group *amd_ibs_fetch_groups[] = {
+	&amd_ibs_fetch_format_group, &amd_ibs_caps_group, NULL
+};
+
+static const struct attribute_group *amd_ibs_op_groups[] = {
+	&amd_ibs_op_format_group, &amd_ibs_caps_group, NULL
+};
+
+/* ------------------------------------------------------------------------ PMUs */
+
+#define AMD_IBS_CALLBACKS(_groups)				\
+	.pmu = {						\
+		.task_ctx_nr	= perf_hw_context,		\
+		.attr_groups	= (_groups),			\
+		.event_init	= amd_ibs_event_init,		\
+		.add		= amd_ibs_add,			\
+		.del		= amd_ibs_del,			\
+		.start		= amd_ibs_start,		\
+		.stop		= amd_ibs_stop,			\
+		.read		= amd_ibs_read,			\
+		.check_period	= amd_ibs_check_period,		\
+	}
+
+static struct amd_ibs amd_ibs_fetch = {
+	AMD_IBS_CALLBACKS(amd_ibs_fetch_groups),
+	.msr	= MSR_AMD64_IBSFETCHCTL,
+	.nr	= AMD_IBS_FETCH_REGS,
+	.max	= AMD_IBS_FETCH_MAX,
+	.enable	= AMD_IBS_FETCH_EN,
+	.valid	= AMD_IBS_FETCH_VAL,
+	.config	= AMD_IBS_FETCH_RANDOM,
+	.most	= AMD_IBS_FETCH_MAX << 4,
+	.cpu	= &amd_ibs_fetch_cpu,
+};
+
+static struct amd_ibs amd_ibs_op = {
+	AMD_IBS_CALLBACKS(amd_ibs_op_groups),
+	.msr	= MSR_AMD64_IBSOPCTL,
+	.nr	= AMD_IBS_OP_REGS,
+	.max	= AMD_IBS_OP_MAX,
+	.enable	= AMD_IBS_OP_EN,
+	.valid	= AMD_IBS_OP_VAL,
+	.most	= AMD_IBS_OP_MAX << 4,
+	.is_op	= true,
+	.cpu	= &amd_ibs_op_cpu,
+};
+
+/**
+ * amd_ibs_forward - hand a precise event to ibs_op
+ * @event: event of the core PMU with precise_ip
+ *
+ * Cycles become cycles between ops, ops (0C1H) ops; other events have no precise samples.
+ *
+ * Return: -ENOENT, and the core tries ibs_op; -EOPNOTSUPP
+ */
+int amd_ibs_forward(struct perf_event *event)
+{
+	struct perf_event_attr *attr = &event->attr;
+	u64 config = 0;
+
+	if (!(amd_ibs_caps & AMD_IBS_OPS))
+		return perf_refuse(-EOPNOTSUPP, "precise_ip: no precise samples on this CPU");
+	if (attr->precise_ip > 2)
+		return perf_refuse(-EOPNOTSUPP, "precise_ip: this CPU has 2 at most");
+	if (attr->type == PERF_TYPE_RAW && attr->config == 0xc1 &&
+	    amd_ibs_caps & AMD_IBS_COUNT_OPS)
+		config = AMD_IBS_OP_COUNTS_OPS;
+	else if (!(attr->type == PERF_TYPE_RAW && attr->config == 0x76) &&
+		 !(attr->type == PERF_TYPE_HARDWARE && attr->config == PERF_COUNT_HW_CPU_CYCLES))
+		return perf_refuse(-EOPNOTSUPP,
+				   "precise_ip: cycles and ops alone have precise samples");
+	attr->type = amd_ibs_op.pmu.type;
+	attr->config = config;
+	return -ENOENT;
+}
+
+static int amd_ibs_nmi(unsigned int cmd, struct pt_regs *regs)
+{
+	u64 start = sched_clock();
+	int n = amd_ibs_irq(&amd_ibs_fetch, regs) + amd_ibs_irq(&amd_ibs_op, regs);
+
+	if (n)
+		perf_sample_event_took(sched_clock() - start);
+	return n;
+}
+NOKPROBE_SYMBOL(amd_ibs_nmi);
+
+/* ---------------------------------------------------------------------- CPUs */
+
+static int amd_ibs_cpu_starting(unsigned int nr)
+{
+	if (amd_ibs_apic_setup())
+		pr_warn_once("CPU %u: no interrupt for instruction based sampling\n", nr);
+	return 0;
+}
+
+static int amd_ibs_cpu_dying(unsigned int nr)
+{
+	amd_ibs_apic_clear();
+	return 0;
+}
+
+static void amd_ibs_suspend_one(struct amd_ibs *ibs)
+{
+	struct amd_ibs_cpu *cpu = this_cpu_ptr(ibs->cpu);
+
+	if (cpu->running)
+		amd_ibs_stop(cpu->event, 0);
+}
+
+static void amd_ibs_resume_one(struct amd_ibs *ibs)
+{
+	struct amd_ibs_cpu *cpu = this_cpu_ptr(ibs->cpu);
+
+	cpu->leaving = false;
+	if (cpu->event && cpu->event->hw.interrupts != PERF_THROTTLED)
+		amd_ibs_start(cpu->event, 0);
+}
+
+/**
+ * amd_ibs_suspend - stop the counters of the last CPU before it loses its registers
+ *
+ * Context: one CPU is online, interrupts disabled.
+ */
+void amd_ibs_suspend(void)
+{
+	if (!amd_ibs_caps)
+		return;
+	amd_ibs_suspend_one(&amd_ibs_fetch);
+	amd_ibs_suspend_one(&amd_ibs_op);
+}
+
+/**
+ * amd_ibs_resume - undo amd_ibs_suspend()
+ *
+ * Context: one CPU is online, interrupts disabled.
+ */
+void amd_ibs_resume(void)
+{
+	if (!amd_ibs_caps)
+		return;
+	amd_ibs_cpu_starting(smp_processor_id());
+	amd_ibs_resume_one(&amd_ibs_fetch);
+	amd_ibs_resume_one(&amd_ibs_op);
+}
+
+static u32 __init amd_ibs_read_caps(void)
+{
+	u32 caps = 0;
+
+	if (!boot_cpu_has(X86_FEATURE_IBS))
+		return 0;
+	if (boot_cpu_data.extended_cpuid_level >= AMD_IBS_LEAF)
+		caps = cpuid_eax(AMD_IBS_LEAF);
+	/* Early processors of family 10h do not say. */
+	return caps & AMD_IBS_AVAILABLE ? caps :
+	       AMD_IBS_AVAILABLE | AMD_IBS_FETCHES | AMD_IBS_OPS;
+}
+
+static void __init amd_ibs_apply_caps(u32 caps)
+{
+	amd_ibs_zen3 = boot_cpu_data.x86 == 0x19 && boot_cpu_data.x86_model < 0x10;
+	if (caps & AMD_IBS_COUNT_OPS)
+		amd_ibs_op.config |= AMD_IBS_OP_COUNTS_OPS;
+	if (caps & AMD_IBS_COUNT_EXT) {
+		amd_ibs_op.max |= AMD_IBS_OP_MAX_EXT;
+		amd_ibs_op.most = GENMASK_ULL(22, 0) << 4;
+	}
+	if (caps & AMD_IBS_ZEN4) {
+		amd_ibs_fetch.config |= AMD_IBS_FETCH_L3_MISS;
+		amd_ibs_op.config |= AMD_IBS_OP_L3_MISS;
+	}
+}
+
+static int __init amd_ibs_init(void)
+{
+	u32 caps = amd_ibs_read_caps();
+	int ret;
+
+	if (!caps || !x86_nr_pmus || !boot_cpu_has(X86_FEATURE_APIC))
+		return 0;
+	scoped_guard(irqsave)
+		ret = amd_ibs_apic_setup();
+	if (ret) {
+		pr_info("no interrupt for instruction based sampling\n");
+		return 0;
+	}
+	amd_ibs_caps = caps;
+	amd_ibs_apply_caps(caps);
+	ret = register_nmi_handler(NMI_LOCAL, amd_ibs_nmi, 0, "perf_ibs");
+	if (ret)
+		goto none;
+	cpuhp_setup_state(CPUHP_AP_PERF_X86_AMD_IBS_STARTING, "perf/x86/amd/ibs:starting",
+			  amd_ibs_cpu_starting, amd_ibs_cpu_dying);
+	if (caps & AMD_IBS_FETCHES)
+		ret = perf_pmu_register(&amd_ibs_fetch.pmu, "ibs_fetch", -1);
+	if (!ret && caps & AMD_IBS_OPS)
+		ret = perf_pmu_register(&amd_ibs_op.pmu, "ibs_op", -1);
+	if (ret)
+		goto none;
+	pr_info("instruction based sampling (%#x)\n", caps);
+	return 0;
+
+none:
+	amd_ibs_caps = 0;
+	return ret;
+}
+device_initcall(amd_ibs_init);

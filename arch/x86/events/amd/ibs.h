@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Instruction based sampling: what the files of the two PMUs share. */
+#ifndef _ARCH_X86_EVENTS_AMD_IBS_H
+#define _ARCH_X86_EVENTS_AMD_IBS_H
+
+#include <linux/bits.h>
+#include <linux/perf_event.h>
+#include <asm/amd-ibs.h>
+
+/* CPUID 8000_001BH:EAX */
+#define AMD_IBS_LEAF		0x8000001b
+#define AMD_IBS_AVAILABLE	BIT(0)
+#define AMD_IBS_FETCHES		BIT(1)
+#define AMD_IBS_OPS		BIT(2)
+#define AMD_IBS_COUNT_READ	BIT(3)	/* the op counter can be read and written */
+#define AMD_IBS_COUNT_OPS	BIT(4)	/* counts ops instead of cycles */
+#define AMD_IBS_BRANCH_TARGET	BIT(5)
+#define AMD_IBS_COUNT_EXT	BIT(6)	/* op counter of 27 bits */
+#define AMD_IBS_RIP_INVALID	BIT(7)
+#define AMD_IBS_FETCH_EXTD	BIT(9)
+#define AMD_IBS_OP_DATA4	BIT(10)
+#define AMD_IBS_ZEN4		BIT(11)	/* filter of L3 misses, finer data sources */
+
+#define AMD_IBS_FETCH_MAX	GENMASK_ULL(15, 0)
+#define AMD_IBS_FETCH_COUNT	GENMASK_ULL(31, 16)
+#define AMD_IBS_FETCH_EN	BIT_ULL(48)
+#define AMD_IBS_FETCH_VAL	BIT_ULL(49)
+#define AMD_IBS_FETCH_PHYSICAL	BIT_ULL(52)
+#define AMD_IBS_FETCH_RANDOM	BIT_ULL(57)
+#define AMD_IBS_FETCH_L3_MISS	BIT_ULL(59)
+
+#define AMD_IBS_OP_MAX		GENMASK_ULL(15, 0)
+#define AMD_IBS_OP_L3_MISS	BIT_ULL(16)
+#define AMD_IBS_OP_EN		BIT_ULL(17)
+#define AMD_IBS_OP_VAL		BIT_ULL(18)
+#define AMD_IBS_OP_COUNTS_OPS	BIT_ULL(19)
+#define AMD_IBS_OP_MAX_EXT	GENMASK_ULL(26, 20)
+#define AMD_IBS_OP_COUNT	GENMASK_ULL(58, 32)
+
+/* Registers of an op sample, as they are in the raw record. */
+enum amd_ibs_op_reg {
+	AMD_IBS_OP_CTL, AMD_IBS_OP_RIP, AMD_IBS_OP_DATA, AMD_IBS_OP_DATA2, AMD_IBS_OP_DATA3,
+	AMD_IBS_DC_LINEAR, AMD_IBS_DC_PHYSICAL, AMD_IBS_OP_REGS
+};
+
+/* ... and of a fetch sample */
+enum amd_ibs_fetch_reg {
+	AMD_IBS_FETCH_CTL, AMD_IBS_FETCH_LINEAR, AMD_IBS_FETCH_PHYS, AMD_IBS_FETCH_REGS
+};
+
+/* ---------------------------------------------------------------- ibs_record.c */
+
+u64  amd_ibs_op_max(u64 events);
+u64  amd_ibs_op_counted(u64 ctl, u32 caps);
+u64  amd_ibs_chunk(s64 left, u64 most);
+u64  amd_ibs_data_src(const u64 *regs, u32 caps, bool ignore_data2);
+u64  amd_ibs_weight(const u64 *regs, u64 sample_type);
+
+/* ------------------------------------------------------------------ ibs_apic.c */
+
+int  amd_ibs_apic_setup(void);
+void amd_ibs_apic_clear(void);
+
+#endif /* _ARCH_X86_EVENTS_AMD_IBS_H */

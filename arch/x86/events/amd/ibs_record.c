@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the registers of instruction based sampling say: counts, where data was, latencies.
+ *
+ * Manual: APM volume 2, 13.3 "Instruction-Based Sampling"; PPR of family 19h models 01h and 11h,
+ * "IBS Op Data 2" and "IBS Op Data 3".
+ *
+ * No hardware is accessed.
+ */
+#include <linux/array_size.h>
+#include <linux/bitfield.h>
+#include <linux/minmax.h>
+
+#include "ibs.h"
+
+#define S(_field, _value)	PERF_MEM_S(_field, _value)
+
+/**
+ * amd_ibs_op_max - the fields of the op control for a period
+ * @events: events until the sample, a multiple of 16
+ *
+ * Return: bits of the control register
+ */
+u64 amd_ibs_op_max(u64 events)
+{
+	u64 max = events >> 4;
+
+	return (max & AMD_IBS_OP_MAX) | FIELD_PREP(AMD_IBS_OP_MAX_EXT, max >> 16 & 0x7f);
+}
+
+/**
+ * amd_ibs_op_counted - events since the op counter was started
+ * @ctl: the control register
+ * @caps: CPUID 8000_001BH:EAX
+ *
+ * With a valid sample that is the whole maximum: the counter has begun with the next one, in random
+ * low bits.
+ *
+ * Return: events; 0 if the counter cannot be read
+ */
+u64 amd_ibs_op_counted(u64 ctl, u32 caps)
+{
+	u64 max = ctl & AMD_IBS_OP_MAX;
+
+	if (caps & AMD_IBS_COUNT_EXT)
+		max |= FIELD_GET(AMD_IBS_OP_MAX_EXT, ctl) << 16;
+	if (ctl & AMD_IBS_OP_VAL)
+		return max << 4;
+	return caps & AMD_IBS_COUNT_READ ? FIELD_GET(AMD_IBS_OP_COUNT, ctl) : 0;
+}
+
+/**
+ * amd_ibs_chunk - what a counter is to count next
+ * @left: events left of the period, 1 at least
+ * @most: most that the counter can count
+ *
+ * Return: events, a multiple of 16
+ */
+u64 amd_ibs_chunk(s64 left, u64 most)
+{
+	return clamp_t(u64, left, 16, most) & ~0xfULL;
+}
+
+/* Codes of the data source without remote bit, before Zen 4. */
+static const u64 amd_ibs_source_old[] = {
+	[IBS_DATA_SRC_LOC_CACHE] = S(LVL, L3) | S(LVL, HIT) | S(LVLNUM, L3),
+	[IBS_DATA_SRC_DRAM]	 = S(LVL, LOC_RAM) | S(LVL, HIT) | S(LVLNUM, RAM),
+	[IBS_DATA_SRC_REM_CACHE] = S(LVL, REM_CCE1) | S(LVL, HIT) | S(LVLNUM, ANY_CACHE) |
+				   S(REMOTE, REMOTE) | S(HOPS, 1),
+	[IBS_DATA_SRC_IO]	 = S(LVL, IO) | S(LVL, HIT) | S(LVLNUM, IO),
+};
+
+static const u64 amd_ibs_source_zen4[] = {
+	[IBS_DATA_SRC_EXT_LOC_CACHE]	  = S(LVL, L3) | S(LVL, HIT) | S(LVLNUM, L3),
+	[IBS_DATA_SRC_EXT_NEAR_CCX_CACHE] = S(LVL, REM_CCE1) | S(LVL, HIT) |
+					    S(LVLNUM, ANY_CACHE) | S(REMOTE, REMOTE) | S(HOPS, 0),
+	[IBS_DATA_SRC_EXT_DRAM]		  = S(LVL, LOC_RAM) | S(LVL, HIT) | S(LVLNUM, RAM),
+	[IBS_DATA_SRC_EXT_FAR_CCX_CACHE]  = S(LVL, REM_CCE1) | S(LVL, HIT) |
+					    S(LVLNUM, ANY_CACHE) | S(REMOTE, REMOTE) | S(HOPS, 1),
+	[IBS_DATA_SRC_EXT_PMEM]		  = S(LVLNUM, PMEM),
+	[IBS_DATA_SRC_EXT_IO]		  = S(LVL, IO) | S(LVL, HIT) | S(LVLNUM, IO),
+	[IBS_DATA_SRC_EXT_EXT_MEM]	  = S(LVLNUM, CXL),
+};
+
+#define IN_REMOTE_RAM	(S(LVL, REM_RAM1) | S(LVL, HIT) | S(LVLNUM, RAM) |	\
+			 S(REMOTE, REMOTE) | S(HOPS, 1))
+#define UNKNOWN_LEVEL	(S(LVL, NA) | S(LVLNUM, NA))
+
+/* Beyond L2; only loads have it. */
+static u64 amd_ibs_level_beyond(union ibs_op_data2 data2, u32 caps)
+{
+	const u64 *table = amd_ibs_source_old;
+	unsigned int n = ARRAY_SIZE(amd_ibs_source_old), code = data2.data_src_lo;
+	u64 level;
+
+	if (caps & AMD_IBS_ZEN4) {
+		table = amd_ibs_source_zen4;
+		n = ARRAY_SIZE(amd_ibs_source_zen4);
+		code |= data2.data_src_hi << 3;
+	}
+	level = code < n ? table[code] : 0;
+	if (!level)
+		return UNKNOWN_LEVEL | S(SNOOP, NA);
+	if (code == IBS_DATA_SRC_DRAM && data2.rmt_node)
+		return IN_REMOTE_RAM | S(SNOOP, NA);
+	if (data2.rmt_node)
+		level |= S(REMOTE, REMOTE) | S(HOPS, 1);
+	if (level & S(REMOTE, REMOTE) && level & S(LVL, REM_CCE1))
+		return level | (data2.cache_hit_st ? S(SNOOP, HIT) : S(SNOOP, HITM));
+	return level | S(SNOOP, NA);
+}
+
+static u64 amd_ibs_level(union ibs_op_data2 data2, union ibs_op_data3 data3, u32 caps,
+			 bool ignore_data2)
+{
+	bool has_l2 = caps & AMD_IBS_FETCH_EXTD;
+	bool wrong = ignore_data2 && (data3.sw_pf || data3.dc_miss_no_mab_alloc);
+
+	if (!data3.dc_miss)
+		return S(LVL, L1) | S(LVL, HIT) | S(LVLNUM, L1) | S(SNOOP, NA);
+	if (has_l2 && !data3.l2_miss && !wrong)
+		return S(LVL, L2) | S(LVL, HIT) | S(LVLNUM, L2) | S(SNOOP, NA);
+	if (!data3.ld_op || wrong)
+		return UNKNOWN_LEVEL | S(SNOOP, NA);
+	return amd_ibs_level_beyond(data2, caps);
+}
+
+static u64 amd_ibs_tlb(union ibs_op_data3 data3)
+{
+	if (!data3.dc_lin_addr_valid)
+		return S(TLB, NA);
+	if (!data3.dc_l1tlb_miss)
+		return S(TLB, L1) | S(TLB, HIT);
+	return data3.dc_l2tlb_miss ? S(TLB, L2) | S(TLB, MISS) : S(TLB, L2) | S(TLB, HIT);
+}
+
+/**
+ * amd_ibs_data_src - where the data of an op was
+ * @regs: by enum amd_ibs_op_reg
+ * @caps: CPUID 8000_001BH:EAX
+ * @ignore_data2: erratum 1293: data 2 is wrong for prefetches, and for misses without a buffer
+ *
+ * Return: perf_mem_data_src
+ */
+u64 amd_ibs_data_src(const u64 *regs, u32 caps, bool ignore_data2)
+{
+	union ibs_op_data2 data2 = { .val = regs[AMD_IBS_OP_DATA2] };
+	union ibs_op_data3 data3 = { .val = regs[AMD_IBS_OP_DATA3] };
+
+	if (!data3.ld_op && !data3.st_op)
+		return PERF_MEM_NA;
+	return (data3.ld_op ? S(OP, LOAD) : S(OP, STORE)) |
+	       amd_ibs_level(data2, data3, caps, ignore_data2) | amd_ibs_tlb(data3) |
+	       (data3.dc_locked_op ? S(LOCK, LOCKED) : S(LOCK, NA)) | S(BLK, NA);
+}
+
+/**
+ * amd_ibs_weight - latencies of a load that has missed L1
+ * @regs: by enum amd_ibs_op_reg
+ * @sample_type: PERF_SAMPLE_WEIGHT or PERF_SAMPLE_WEIGHT_STRUCT
+ *
+ * Return: perf_sample_weight; 0: there is none
+ */
+u64 amd_ibs_weight(const u64 *regs, u64 sample_type)
+{
+	union ibs_op_data data = { .val = regs[AMD_IBS_OP_DATA] };
+	union ibs_op_data3 data3 = { .val = regs[AMD_IBS_OP_DATA3] };
+	union perf_sample_weight weight = { };
+
+	if (!data3.ld_op || !data3.dc_miss)
+		return 0;
+	if (sample_type & PERF_SAMPLE_WEIGHT)
+		return data3.dc_miss_lat;
+	weight.var1_dw = data3.dc_miss_lat;
+	weight.var2_w = data.tag_to_ret_ctr;
+	return weight.full;
+}

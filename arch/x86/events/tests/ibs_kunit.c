@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Instruction based sampling: periods, counts, where data was, latencies. */
+#include <kunit/test.h>
+
+#include "../amd/ibs.h"
+
+#define OLD	0x01fU	/* family 10h */
+#define ZEN3	0x3ffU
+#define ZEN4	0xbffU
+
+static void periods_are_fields(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_max(16), 1);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_max(0xffff0), 0xffff);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_max(0x100000), 0x100000);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_max(0x7fffff0), 0x7f0ffff);
+}
+
+static void counts_are_read(struct kunit *test)
+{
+	const u64 count = 0x1234ULL << 32;
+
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | count, ZEN4), 0x1234);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | count, 0x7), 0);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | count | AMD_IBS_OP_VAL, ZEN4), 0x100);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x100010 | AMD_IBS_OP_VAL, ZEN4), 0x100100);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x100010 | AMD_IBS_OP_VAL, OLD), 0x100);
+}
+
+static void chunks_are_multiples(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(1, 0xffff0), 16);
+	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(16, 0xffff0), 16);
+	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(31, 0xffff0), 16);
+	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(4096, 0xffff0), 4096);
+	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(0x100000, 0xffff0), 0xffff0);
+}
+
+#define S(_field, _value)	PERF_MEM_S(_field, _value)
+
+struct ibs_source_case {
+	u32	caps;
+	u64	data2, data3;
+	u64	level;		/* mem_lvl, mem_lvl_num, mem_remote, mem_hops, mem_snoop */
+};
+
+#define LEVEL_FIELDS							\
+	(0x3fffULL << PERF_MEM_LVL_SHIFT | 0xfULL << PERF_MEM_LVLNUM_SHIFT |	\
+	 1ULL << PERF_MEM_REMOTE_SHIFT | 7ULL << PERF_MEM_HOPS_SHIFT |		\
+	 0x1fULL << PERF_MEM_SNOOP_SHIFT)
+#define LOAD		1ULL
+#define STORE		2ULL
+#define MISS		BIT_ULL(7)
+#define L2_MISS		BIT_ULL(20)
+#define BEYOND		(LOAD | MISS | L2_MISS)
+#define HIT_IN(_lvl, _num)	(S(LVL, HIT) | S(LVL, _lvl) | S(LVLNUM, _num))
+#define UNKNOWN		(S(LVL, NA) | S(LVLNUM, NA) | S(SNOOP, NA))
+#define OTHER(_hops)	(HIT_IN(REM_CCE1, ANY_CACHE) | S(REMOTE, REMOTE) | S(HOPS, _hops))
+
+static const struct ibs_source_case ibs_source_cases[] = {
+	{ ZEN4, 0, LOAD, HIT_IN(L1, L1) | S(SNOOP, NA) },
+	{ ZEN4, 0, STORE, HIT_IN(L1, L1) | S(SNOOP, NA) },
+	{ ZEN4, 0, LOAD | MISS, HIT_IN(L2, L2) | S(SNOOP, NA) },
+	{ ZEN4, 0, STORE | MISS | L2_MISS, UNKNOWN },
+	{ ZEN4, 1, BEYOND, HIT_IN(L3, L3) | S(SNOOP, NA) },
+	{ ZEN4, 2, BEYOND, OTHER(0) | S(SNOOP, HITM) },
+	{ ZEN4, 2 | BIT(5), BEYOND, OTHER(0) | S(SNOOP, HIT) },
+	{ ZEN4, 3, BEYOND, HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA) },
+	{ ZEN4, 3 | BIT(4), BEYOND,
+	  HIT_IN(REM_RAM1, RAM) | S(REMOTE, REMOTE) | S(HOPS, 1) | S(SNOOP, NA) },
+	{ ZEN4, 5, BEYOND, OTHER(1) | S(SNOOP, HITM) },
+	{ ZEN4, 6, BEYOND, S(LVLNUM, PMEM) | S(SNOOP, NA) },
+	{ ZEN4, 7, BEYOND, HIT_IN(IO, IO) | S(SNOOP, NA) },
+	{ ZEN4, 0 | BIT(6), BEYOND, S(LVLNUM, CXL) | S(SNOOP, NA) },
+	{ ZEN4, 4 | BIT(6), BEYOND, UNKNOWN },
+	{ ZEN3, 2, BEYOND, HIT_IN(L3, L3) | S(SNOOP, NA) },
+	{ ZEN3, 3, BEYOND, HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA) },
+	{ ZEN3, 4, BEYOND, OTHER(1) | S(SNOOP, HITM) },
+	{ ZEN3, 1, BEYOND, UNKNOWN },
+	{ OLD, 2, LOAD | MISS, HIT_IN(L3, L3) | S(SNOOP, NA) },
+	{ OLD, 0, LOAD | MISS, UNKNOWN },
+};
+
+static void sources_are_named(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ibs_source_cases); i++) {
+		const struct ibs_source_case *c = &ibs_source_cases[i];
+		u64 regs[AMD_IBS_OP_REGS] = {
+			[AMD_IBS_OP_DATA2] = c->data2, [AMD_IBS_OP_DATA3] = c->data3,
+		};
+
+		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, c->caps, false) & LEVEL_FIELDS,
+				    c->level, "case %u", i);
+	}
+}
+
+static void ops_without_data_have_none(struct kunit *test)
+{
+	u64 regs[AMD_IBS_OP_REGS] = { [AMD_IBS_OP_DATA2] = 3 };
+
+	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN4, false), (u64)PERF_MEM_NA);
+}
+
+/* Erratum 1293: data 2 says nothing of prefetches. */
+static void wrong_sources_are_ignored(struct kunit *test)
+{
+	u64 regs[AMD_IBS_OP_REGS] = {
+		[AMD_IBS_OP_DATA2] = 3, [AMD_IBS_OP_DATA3] = BEYOND | BIT(21),
+	};
+
+	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN3, true) & LEVEL_FIELDS, UNKNOWN);
+	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN3, false) & LEVEL_FIELDS,
+			HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA));
+}
+
+static void weights_are_latencies(struct kunit *test)
+{
+	u64 regs[AMD_IBS_OP_REGS] = {
+		[AMD_IBS_OP_DATA] = 77ULL << 16 | 5, [AMD_IBS_OP_DATA3] = BEYOND | 123ULL << 32,
+	};
+	union perf_sample_weight weight;
+
+	KUNIT_EXPECT_EQ(test, amd_ibs_weight(regs, PERF_SAMPLE_WEIGHT), 123);
+	weight.full = amd_ibs_weight(regs, PERF_SAMPLE_WEIGHT_STRUCT);
+	KUNIT_EXPECT_EQ(test, weight.var1_dw, 123);
+	KUNIT_EXPECT_EQ(test, weight.var2_w, 77);
+	regs[AMD_IBS_OP_DATA3] = LOAD | 123ULL << 32;
+	KUNIT_EXPECT_EQ(test, amd_ibs_weight(regs, PERF_SAMPLE_WEIGHT), 0);
+}
+
+static struct kunit_case ibs_cases[] = {
+	KUNIT_CASE(periods_are_fields),
+	KUNIT_CASE(counts_are_read),
+	KUNIT_CASE(chunks_are_multiples),
+	KUNIT_CASE(sources_are_named),
+	KUNIT_CASE(ops_without_data_have_none),
+	KUNIT_CASE(wrong_sources_are_ignored),
+	KUNIT_CASE(weights_are_latencies),
+	{ }
+};
+
+static struct kunit_suite ibs_suite = {
+	.name		= "x86_ibs",
+	.test_cases	= ibs_cases,
+};
+
+kunit_test_suite(ibs_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the x86 PMU driver: instruction based sampling");
+MODULE_LICENSE("GPL");
