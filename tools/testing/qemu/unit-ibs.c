@@ -27,8 +27,8 @@ u64 ibs_value;
 
 #define FETCH_EN 0x1000000000000ull
 #define FETCH_VAL 0x2000000000000ull
-#define FETCH_RANDOM (1ull << 57)
-#define FETCH_L3_MISS_ONLY (1ull << 59)
+#define FETCH_RANDOM 0x200000000000000ull
+#define FETCH_L3_MISS_ONLY 0x800000000000000ull
 #define OP_EN 0x20000ull
 #define OP_VAL 0x40000ull
 #define OP_L3_MISS_ONLY 0x10000ull

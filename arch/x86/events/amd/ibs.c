@@ -352,6 +352,7 @@ static int amd_ibs_irq(struct amd_ibs *ibs, struct pt_regs *regs)
 	perf_event_update_userpage(event);
 	return 1;
 }
+
 NOKPROBE_SYMBOL(amd_ibs_irq);
 
 /* ------------------------------------------------------------------ new events */
@@ -592,6 +593,7 @@ static int amd_ibs_nmi(unsigned int cmd, struct pt_regs *regs)
 		perf_sample_event_took(sched_clock() - start);
 	return n;
 }
+
 NOKPROBE_SYMBOL(amd_ibs_nmi);
 
 /* ---------------------------------------------------------------------- CPUs */

@@ -226,7 +226,8 @@ static bool reads_are_exact(void)
 	if (!ring_map(&ring, fd, 128))
 		fail_case("mmap");
 	event_enable(fd);
-	first = last = perf_count(fd);
+	first = perf_count(fd);
+	last = first;
 	for (unsigned int i = 0; i < 50; i++) {
 		precise_loop(200 + i, XMM_VALUE);
 		now = perf_count(fd);
