@@ -389,11 +389,6 @@ u32 x86_branch_kind_of_code(const u8 *code, unsigned int len, bool wide, u64 dis
 	return kind;
 }
 
-static bool branch_is_kernel(u64 addr)
-{
-	return IS_ENABLED(CONFIG_X86_64) ? (s64)addr < 0 : addr >= TASK_SIZE_MAX;
-}
-
 /* The longest instruction: SDM 2, "Instruction Format". */
 #define BRANCH_CODE_BYTES	15
 
@@ -448,7 +443,7 @@ unsigned int x86_branch_skip_fused(const u8 *code, unsigned int len, bool wide)
 /* Sets FROM of a fused branch to the branch. */
 static u32 branch_find_kind(u32 layout, struct perf_branch_entry *e)
 {
-	bool kernel = branch_is_kernel(e->from);
+	bool kernel = x86_address_is_kernel(e->from);
 	bool wide = kernel ? IS_ENABLED(CONFIG_X86_64) : user_64bit_mode(task_pt_regs(current));
 	u8 code[BRANCH_CODE_BYTES];
 	unsigned int len, at = 0;
@@ -461,7 +456,7 @@ static u32 branch_find_kind(u32 layout, struct perf_branch_entry *e)
 	}
 	kind = x86_branch_kind_of_code(code + at, len - at, wide, e->to - e->from);
 	/* Only a system call or INT leaves user space by its own. */
-	if (!kernel && branch_is_kernel(e->to) && len &&
+	if (!kernel && x86_address_is_kernel(e->to) && len &&
 	    !(kind & (X86_BRANCH_SYSCALL | X86_BRANCH_INT)))
 		return X86_BRANCH_IRQ;
 	return kind;
@@ -490,9 +485,9 @@ static const u8 branch_types[] = {
 
 static bool branch_level_passes(u32 filter, const struct perf_branch_entry *e)
 {
-	bool to_kernel = branch_is_kernel(e->to);
+	bool to_kernel = x86_address_is_kernel(e->to);
 
-	if (!(filter & X86_BRANCH_KERNEL) && (to_kernel || branch_is_kernel(e->from)))
+	if (!(filter & X86_BRANCH_KERNEL) && (to_kernel || x86_address_is_kernel(e->from)))
 		return false;
 	return to_kernel || filter & X86_BRANCH_USER;
 }
@@ -555,7 +550,7 @@ unsigned int x86_branch_fill(const struct x86_branch_log *log, u32 layout, u32 f
 		    !branch_kind_passes(layout, filter, &log->entry[i], e))
 			continue;
 		if (filter & X86_BRANCH_SAVE_PRIV)
-			e->priv = branch_is_kernel(e->to) ? PERF_BR_PRIV_KERNEL :
+			e->priv = x86_address_is_kernel(e->to) ? PERF_BR_PRIV_KERNEL :
 							    PERF_BR_PRIV_USER;
 		if (filter & (X86_BRANCH_NO_FLAGS | X86_BRANCH_NO_CYCLES))
 			branch_drop_flags(filter, e);

@@ -13,6 +13,13 @@
 
 #include <linux/bits.h>
 #include <linux/perf_event.h>
+#include <asm/processor.h>
+
+/* The kernel's half of addresses; bits 63 to 47 of a canonical one are the same. */
+static inline bool x86_address_is_kernel(u64 address)
+{
+	return IS_ENABLED(CONFIG_X86_64) ? (s64)address < 0 : address >= TASK_SIZE_MAX;
+}
 
 /* Most entries that any part logs. */
 #define X86_BRANCH_MAX		32

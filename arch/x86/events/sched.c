@@ -107,7 +107,7 @@ void x86_sched_drain(struct x86_pmu_cpu *cpu)
 	x86_sched_unpause(cpu, x86_sched_pause(cpu));
 }
 
-/* Must the driver hear of the switches of tasks while the event is loaded? */
+/* Does the event need pmu::sched_task while it is loaded? */
 static bool x86_sched_batch_needs_task(const struct perf_event *event)
 {
 	return event->hw.flags & X86_EVENT_BATCH && event->attach_state & PERF_ATTACH_SCHED_CB;

@@ -486,7 +486,8 @@ int perf_event_overflow(struct perf_event *event, struct perf_sample_data *data,
  * @data: sample, initialized, with the payloads of the hardware
  * @regs: registers at the sample
  *
- * The rate of interrupts is limited: the last overflow goes to perf_event_overflow().
+ * Does not throttle the event: the last overflow of the interrupt is handled by
+ * perf_event_overflow(), which does.
  *
  * Context: any, NMI included; on the event's CPU
  * Return: 1 if the driver has to stop the event, else 0

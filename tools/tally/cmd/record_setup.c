@@ -123,8 +123,8 @@ static void set_side_band(struct perf_event_attr *attr, const struct record_setu
 }
 
 /*
- * The event whose buffer gets the records of what runs: the first that keeps its records. An event
- * with an AUX area is off while that is full.
+ * The event with side-band records: the first without an overwritten buffer. An event with an AUX
+ * area is disabled while that is full.
  */
 static struct tally_counter *side_band_event(const struct tally_events *events)
 {
@@ -197,7 +197,7 @@ void record_prepare_attrs(struct tally_events *events, const struct record_setup
 		set_side_band(&side_band->attr, setup);
 }
 
-/* Adds an event without samples if no other gets the records of what runs. */
+/* Adds an event without samples if no other has side-band records. */
 static int add_side_band(struct tally_events *events, struct tally_error *err)
 {
 	int ret;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * AUX areas: a driver writes to them what the hardware traces, as it comes.
+ * AUX areas: the hardware writes its trace to them without records.
  *
  * The area is mapped with the event that fills it, behind the buffer that gets its records; the
  * place and the size are first written to the buffer's first page. aux_head is read with acquire
@@ -82,8 +82,8 @@ void tally_aux_unmap(struct tally_ring *ring)
 }
 
 /*
- * Takes what the area has. An event whose area is full is off, and stays so: it is enabled again
- * when there is room.
+ * Takes what the area has. The kernel disables an event whose area is full; it is enabled
+ * again when there is room.
  */
 uint64_t tally_aux_take(struct tally_pump *pump, const struct tally_ring *ring)
 {

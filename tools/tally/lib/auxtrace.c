@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Records that a decoder of AUX areas reads first: AUXTRACE_INFO says what fills the areas, with
- * words whose order the kind decides; ID_INDEX says where each id counts.
+ * words whose order the kind decides; ID_INDEX has the CPU and the task of each id.
  */
 #include <fnmatch.h>
 #include <stdlib.h>

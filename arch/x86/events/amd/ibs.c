@@ -23,6 +23,7 @@
 #include <asm/nmi.h>
 #include <asm/segment.h>
 
+#include "../branch.h"
 #include "../pmu.h"
 #include "ibs.h"
 
@@ -205,11 +206,6 @@ static void amd_ibs_read(struct perf_event *event)
 
 /* -------------------------------------------------------------------- samples */
 
-static bool amd_ibs_is_kernel(u64 ip)
-{
-	return IS_ENABLED(CONFIG_X86_64) ? (s64)ip < 0 : ip >= TASK_SIZE_MAX;
-}
-
 /* Reads the registers in the order of the raw record; returns their number. */
 static unsigned int amd_ibs_read_regs(const struct amd_ibs *ibs, u64 ctl, u64 *regs)
 {
@@ -244,7 +240,7 @@ static void amd_ibs_hide(const struct amd_ibs *ibs, u64 *regs)
 	data3.dc_phy_addr_valid = 0;
 	regs[AMD_IBS_OP_DATA3] = data3.val;
 	regs[AMD_IBS_DC_PHYSICAL] = 0;
-	if (amd_ibs_caps & AMD_IBS_BRANCH_TARGET && amd_ibs_is_kernel(regs[AMD_IBS_OP_REGS]))
+	if (amd_ibs_caps & AMD_IBS_BRANCH_TARGET && x86_address_is_kernel(regs[AMD_IBS_OP_REGS]))
 		regs[AMD_IBS_OP_REGS] = 0;
 }
 
@@ -261,7 +257,7 @@ static bool amd_ibs_fill_regs(const struct amd_ibs *ibs, const u64 *ibs_regs,
 	if (!ibs->is_op && amd_ibs_zen3 && !ibs_regs[1])
 		return false;
 	to->ip = ibs_regs[1];
-	to->cs = amd_ibs_is_kernel(to->ip) ? __KERNEL_CS : __USER_CS;
+	to->cs = x86_address_is_kernel(to->ip) ? __KERNEL_CS : __USER_CS;
 	to->flags |= PERF_EFLAGS_EXACT;
 	return true;
 }

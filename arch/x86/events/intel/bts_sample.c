@@ -25,6 +25,7 @@
 #include <asm/cpufeature.h>
 #include <asm/segment.h>
 
+#include "../branch.h"
 #include "../exclusive.h"
 #include "../pmu.h"
 #include "bts.h"
@@ -68,11 +69,6 @@ static struct pmu bts_sample_pmu;
 
 /* --------------------------------------------------------------------- records */
 
-static bool bts_address_is_kernel(u64 ip)
-{
-	return IS_ENABLED(CONFIG_X86_64) ? (s64)ip < 0 : ip >= TASK_SIZE_MAX;
-}
-
 /**
  * intel_bts_record_is_user - is a record of a branch within user space?
  * @r: the record
@@ -81,7 +77,7 @@ static bool bts_address_is_kernel(u64 ip)
  */
 bool intel_bts_record_is_user(const struct intel_bts_record *r)
 {
-	return !bts_address_is_kernel(r->from) && !bts_address_is_kernel(r->to);
+	return !x86_address_is_kernel(r->from) && !x86_address_is_kernel(r->to);
 }
 
 static void bts_sample_one(struct perf_event *event, const struct intel_bts_record *r)

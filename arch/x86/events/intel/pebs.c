@@ -52,14 +52,9 @@ struct pebs_batch {
 
 /* ------------------------------------------------ the instruction of a record */
 
-static bool pebs_is_kernel(u64 ip)
-{
-	return IS_ENABLED(CONFIG_X86_64) ? (s64)ip < 0 : ip >= TASK_SIZE_MAX;
-}
-
 static bool pebs_read_code(u8 *to, u64 from, unsigned int n)
 {
-	if (pebs_is_kernel(from))
+	if (x86_address_is_kernel(from))
 		return !copy_from_kernel_nofault(to, (void *)(unsigned long)from, n);
 	return !copy_from_user_nmi(to, (void __user *)(unsigned long)from, n);
 }
@@ -105,10 +100,10 @@ static bool pebs_runs_wide(bool kernel, struct pt_regs *regs)
 /* The newest branch when the record was written has led to the code with its instruction. */
 static u64 pebs_find_insn(struct x86_pmu_cpu *cpu, u64 ip, struct pt_regs *regs)
 {
-	bool kernel = pebs_is_kernel(ip);
+	bool kernel = x86_address_is_kernel(ip);
 	struct perf_branch_entry last;
 
-	if (!in_nmi() || !x86_deep_newest(cpu, &last) || pebs_is_kernel(last.to) != kernel)
+	if (!in_nmi() || !x86_deep_newest(cpu, &last) || x86_address_is_kernel(last.to) != kernel)
 		return 0;
 	if (last.to == ip)
 		return last.from;
@@ -117,7 +112,7 @@ static u64 pebs_find_insn(struct x86_pmu_cpu *cpu, u64 ip, struct pt_regs *regs)
 
 static bool pebs_is_excluded(const struct perf_event *event, u64 ip)
 {
-	return pebs_is_kernel(ip) ? event->attr.exclude_kernel : event->attr.exclude_user;
+	return x86_address_is_kernel(ip) ? event->attr.exclude_kernel : event->attr.exclude_user;
 }
 
 /*
@@ -170,7 +165,7 @@ static void pebs_fill_regs(const struct x86_pmu *xpmu, const struct intel_pebs_r
 	if (exact)
 		to->regs.flags |= PERF_EFLAGS_EXACT;
 	to->regs.ip = ip;
-	if (pebs_is_kernel(ip)) {
+	if (x86_address_is_kernel(ip)) {
 		to->regs.cs = __KERNEL_CS;
 		to->regs.ss = __KERNEL_DS;
 	} else {
@@ -265,7 +260,7 @@ static bool pebs_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 	pebs_fill_data(cpu->pmu, event, r, &at.regs, &data);
 	if (has_branch_stack(event) && event->hw.flags & X86_EVENT_BRANCHES && in_nmi())
 		x86_deep_sample(cpu, event, &data);
-	if (pebs_is_kernel(ip))
+	if (x86_address_is_kernel(ip))
 		perf_sample_save_callchain(&data, event, regs);
 	if (batch.time && event->attr.sample_type & PERF_SAMPLE_TIME) {
 		data.time = pebs_time(r);

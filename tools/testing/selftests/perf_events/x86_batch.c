@@ -327,7 +327,7 @@ static bool tasks_have_their_own(void)
 	       expect(count / BATCH_PERIOD > 1000, "%lu events", (long)count);
 }
 
-/* An event that interrupts for each sample comes and leaves while another one has batches. */
+/* An event that interrupts for each sample is opened and closed while another one has batches. */
 static bool other_events_join(void)
 {
 	struct perf_event_attr attr = batch_attr(), chain;

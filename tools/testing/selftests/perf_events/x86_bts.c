@@ -207,7 +207,7 @@ static bool trace_is_exact(void)
 	       expect_eq("bytes of a part of a record", end % 24, 0);
 }
 
-/* The area's size is no multiple of a record's; the trace goes round it several times. */
+/* The area's size is no multiple of a record's; the trace wraps several times. */
 static bool trace_goes_round(void)
 {
 	struct perf_event_attr attr = bts_attr("u");
