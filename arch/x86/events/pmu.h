@@ -79,6 +79,7 @@
 #define X86_EVENT_BRANCHES	BIT(6)	/* has branch records */
 #define X86_EVENT_SHARED_BRANCHES BIT(7) /* holds a claim on a branch filter that CPUs share */
 #define X86_EVENT_AHEAD		BIT(8)	/* overflows early; has X86_EVENT_LIMITED, too */
+#define X86_EVENT_PAIR		BIT(9)	/* takes two counters, see x86_pmu_cpu::merged */
 #define X86_EVENT_PRECISE	BIT(12)	/* samples are records of the processor, see intel/pebs.h */
 #define X86_EVENT_BATCH		BIT(13)	/* many records to one interrupt; X86_EVENT_PRECISE, too */
 #define X86_EVENT_TOPDOWN	BIT(15)	/* slots or a metric, see intel/topdown.c */
@@ -103,6 +104,7 @@ struct x86_rule {
 #define X86_SELECT_CODE		0x00ffULL
 #define X86_SELECT_UMASK	0xffffULL
 #define X86_SELECT_AMD		(AMD64_EVENTSEL_EVENT)
+#define X86_SELECT_MERGE	(0x00fULL << 32 | 0xff)	/* code FFFH, for the odd counter of a pair */
 #define X86_SELECT_BRANCH_COUNTER BIT_ULL(35)	/* branch records have counts of the event */
 
 #define RULE_CODE(_code, _counters)	{ (_code), X86_SELECT_CODE, (_counters) }
@@ -233,6 +235,8 @@ struct x86_period_limit {
  * @sysfs_events: files in sysfs beside the generic ones, terminated by a NULL name; may be NULL
  * @smt_unsafe: event codes that corrupt counters of the core's other thread, terminated by 0;
  *	refused while SMT is active; may be NULL
+ * @pairs: event codes, as in a selection, that take an even counter and the one after it,
+ *	terminated by 0; may be NULL
  * @periods: limits of sampling periods, terminated by a zero @least; may be NULL
  * @branches: registers of branch records; NULL: none that the driver uses
  * @precise: events with precise samples; NULL: none
@@ -248,6 +252,7 @@ struct x86_model {
 	const struct x86_extra		*extra;
 	const struct x86_sysfs_event	*sysfs_events;
 	const u8			*smt_unsafe;
+	const u64			*pairs;
 	const struct x86_period_limit	*periods;
 	const struct x86_branches	*branches;
 	const struct x86_precise_line	*precise;
@@ -371,6 +376,8 @@ struct x86_pmu {
  * @host_only: subset of @loaded that must not run in a guest
  * @guest_only: subset of @loaded that must run only in a guest
  * @deep: subset of @loaded, events with a flag of X86_EVENT_DEEP
+ * @merged: odd counters that extend the counter before them: their select is X86_SELECT_MERGE,
+ *	they have no event, and their low 16 bits are bits 63:48 of that counter
  * @precise: counters that write records instead of interrupting, with an event or without
  * @pebs_enable: value that PEBS_ENABLE should have
  * @pebs_enable_written: value last written to PEBS_ENABLE
@@ -408,6 +415,7 @@ struct x86_pmu_cpu {
 	u64				host_only;
 	u64				guest_only;
 	u64				deep;
+	u64				merged;
 	u64				precise;
 	u64				pebs_enable;
 	u64				pebs_enable_written;
@@ -630,6 +638,7 @@ int  x86_event_init(struct perf_event *event);
 int  x86_check_period(struct perf_event *event, u64 period);
 u64  x86_generic_select(const struct x86_pmu *xpmu, unsigned int id);
 u64  x86_rule_counters(const struct x86_pmu *xpmu, u64 config);
+bool x86_rule_is_pair(const struct x86_pmu *xpmu, u64 config);
 u64  x86_cache_select(const struct x86_model *model, u32 which, u64 *extra);
 
 /* -------------------------------------------------------------------- sysfs.c */

@@ -116,11 +116,15 @@ static const struct x86_rule fam15h_rules[] = {
 };
 
 /*
- * Floating-point operations can exceed what a counter adds in a cycle: counting them takes a second
- * counter with MergeEvent, which the driver does not support.
+ * A counter adds 15 in a cycle at most. More floating-point operations than that can retire: they are
+ * counted by an even counter that the one after it extends (PPR, "Large Increment per Cycle
+ * Events").
  */
+static const u64 zen_pairs[] = { 0x003, 0 };
+
+/* Selected by a user on an odd counter, MergeEvent would change another event's counter. */
 static const struct x86_rule zen_rules[] = {
-	RULE_AMD(0x003, 0),
+	RULE_AMD(X86_SELECT_MERGE, 0),
 	{ }
 };
 
@@ -144,9 +148,13 @@ AMD_MODEL(k7, "Athlon Code Optimization Guide 22007, table 11", k7_generic, k7_c
 AMD_MODEL(k8, "BKDG 0Fh, 10.2", k7_generic, k7_cache, k8_rules);
 AMD_MODEL(fam10h, "BKDG 10h, 3.14", k7_generic, k7_cache, k8_rules);
 AMD_MODEL(fam15h, "BKDG 15h models 00h-0Fh, 3.24", k7_generic, k7_cache, fam15h_rules);
-AMD_MODEL(fam17h, "PPR 17h model 01h, 2.1.13", fam17h_generic, fam17h_cache, zen_rules);
-AMD_MODEL(zen2, "PPR 17h model 31h, 2.1.15", zen2_generic, fam17h_cache, zen_rules);
+AMD_MODEL(fam17h, "PPR 17h model 01h, 2.1.13", fam17h_generic, fam17h_cache, zen_rules,
+	  .pairs = zen_pairs);
+AMD_MODEL(zen2, "PPR 17h model 31h, 2.1.15", zen2_generic, fam17h_cache, zen_rules,
+	  .pairs = zen_pairs);
 AMD_MODEL(fam19h, "PPR 19h model 01h; event files amdzen3", zen2_generic, fam19h_cache, zen_rules,
-	  .sysfs_events = fam19h_events);
-AMD_MODEL(zen4, "PPR 19h model 11h, 2.1.15", zen4_generic, fam19h_cache, zen_rules);
-AMD_MODEL(fam1ah, "PPR 1Ah model 02h, 2.1.15", zen4_generic, fam19h_cache, zen_rules);
+	  .pairs = zen_pairs, .sysfs_events = fam19h_events);
+AMD_MODEL(zen4, "PPR 19h model 11h, 2.1.15", zen4_generic, fam19h_cache, zen_rules,
+	  .pairs = zen_pairs);
+AMD_MODEL(fam1ah, "PPR 1Ah model 02h, 2.1.15", zen4_generic, fam19h_cache, zen_rules,
+	  .pairs = zen_pairs);

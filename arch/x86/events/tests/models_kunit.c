@@ -585,7 +585,8 @@ static void excluding_host_and_guest_counts_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, event->hw.config & AMD64_EVENTSEL_GUESTONLY, 0ULL);
 }
 
-static void zen_refuses_flops(struct kunit *test)
+/* Even counters with a next one. MergeEvent itself is none that a user counts. */
+static void zen_counts_flops_on_pairs(struct kunit *test)
 {
 	const struct x86_model *const models[] = {
 		&amd_model_fam17h, &amd_model_zen2, &amd_model_fam19h, &amd_model_zen4,
@@ -595,12 +596,21 @@ static void zen_refuses_flops(struct kunit *test)
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, xpmu);
-	xpmu->counters = GENERAL(6);
 	for (i = 0; i < ARRAY_SIZE(models); i++) {
 		xpmu->model = models[i];
-		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x0f03), 0ULL);
+		xpmu->counters = GENERAL(6);
+		KUNIT_EXPECT_TRUE(test, x86_rule_is_pair(xpmu, 0x0f03));
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x0f03), 0x15ULL);
+		KUNIT_EXPECT_FALSE(test, x86_rule_is_pair(xpmu, 0x100000f03));
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x100000f03), GENERAL(6));
 		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x0f02), GENERAL(6));
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, X86_SELECT_MERGE), 0ULL);
+		xpmu->counters = GENERAL(5);
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x0f03), 0x05ULL);
 	}
+	xpmu->model = &amd_model_fam15h;
+	xpmu->counters = GENERAL(6);
+	KUNIT_EXPECT_FALSE(test, x86_rule_is_pair(xpmu, 0x0f03));
 }
 #endif
 
@@ -657,7 +667,7 @@ static struct kunit_case x86_pmu_models_cases[] = {
 	KUNIT_CASE(zen4_counts_reference_cycles),
 	KUNIT_CASE(northbridge_events_are_refused),
 	KUNIT_CASE(excluding_host_and_guest_counts_nothing),
-	KUNIT_CASE(zen_refuses_flops),
+	KUNIT_CASE(zen_counts_flops_on_pairs),
 #endif
 #ifdef CONFIG_CPU_SUP_ZHAOXIN
 	KUNIT_CASE(zhaoxin_generic_events_have_counters),
