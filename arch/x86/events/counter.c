@@ -289,6 +289,17 @@ static noinline void x86_select_pair(struct x86_pmu_cpu *cpu, const struct perf_
 }
 
 /**
+ * x86_select_clear - select nothing on a general counter
+ * @cpu: this CPU
+ * @idx: number of the counter, which has no event
+ */
+void x86_select_clear(struct x86_pmu_cpu *cpu, unsigned int idx)
+{
+	x86_counters_disable(cpu, BIT_ULL(idx));
+	x86_select_write(cpu, idx, 0);
+}
+
+/**
  * x86_select_reload - set the period that a record of an event begins
  * @cpu: this CPU
  * @event: event with X86_EVENT_BATCH, loaded on this CPU; its counter is disabled, without records

@@ -506,6 +506,7 @@ static void x86_hw_stop_cpu(void *unused)
 static void x86_hw_put(struct perf_event *event)
 {
 	x86_extra_release(event);
+	amd_node_release(event);
 	if (event->hw.flags & X86_EVENT_BRANCHES)
 		x86_del_exclusive(x86_lbr_exclusive_lbr);
 	guard(mutex)(&x86_hw_lock);
@@ -551,6 +552,8 @@ static int x86_init_claim(const struct x86_pmu *xpmu, struct perf_event *event)
 		return perf_refuse(-EBUSY,
 				   "branch_sample_type: branches are being traced by another PMU");
 	}
+	if (amd_node_has_event(xpmu, event))
+		return amd_node_claim(event);
 	if (event->hw.extra_reg.reg && x86_extra_is_shared(xpmu))
 		ret = x86_extra_claim(xpmu, event);
 	if (!ret && event->hw.flags & X86_EVENT_BRANCHES && x86_extra_is_shared(xpmu) &&
