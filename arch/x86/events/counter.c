@@ -35,6 +35,23 @@ u64 x86_counter_read(const struct x86_pmu_cpu *cpu, unsigned int idx)
 	return val;
 }
 
+static u32 x86_counter_msr(const struct x86_pmu_cpu *cpu, unsigned int idx)
+{
+	if (x86_counter_is_fixed(idx))
+		return MSR_ARCH_PERFMON_FIXED_CTR0 + idx - INTEL_PMC_IDX_FIXED;
+	return x86_pmu_regs.counter_write + (idx + cpu->thread_offset) * x86_pmu_regs.step;
+}
+
+/*
+ * The counter after this one has bits 63:48, and the overflow is that of 64 bits. They are written
+ * first: the counter can be running.
+ */
+static noinline void x86_counter_write_upper(struct x86_pmu_cpu *cpu, unsigned int idx, s64 val)
+{
+	cpu->tag[idx + 1]++;
+	wrmsrl(x86_counter_msr(cpu, idx + 1), (u64)val >> cpu->pmu->width);
+}
+
 /**
  * x86_counter_write - write a counter and change its tag
  * @cpu: this CPU
@@ -46,10 +63,10 @@ u64 x86_counter_read(const struct x86_pmu_cpu *cpu, unsigned int idx)
  */
 void x86_counter_write(struct x86_pmu_cpu *cpu, unsigned int idx, s64 val)
 {
-	u32 msr = x86_counter_is_fixed(idx) ?
-		MSR_ARCH_PERFMON_FIXED_CTR0 + idx - INTEL_PMC_IDX_FIXED :
-		x86_pmu_regs.counter_write + (idx + cpu->thread_offset) * x86_pmu_regs.step;
+	u32 msr = x86_counter_msr(cpu, idx);
 
+	if (unlikely(cpu->merged & BIT_ULL(idx + 1)))
+		x86_counter_write_upper(cpu, idx, val);
 	cpu->tag[idx]++;
 	val &= GENMASK_ULL(cpu->pmu->width - 1, 0);
 	wrmsrl(msr, val);
@@ -235,6 +252,53 @@ static noinline void x86_select_flush_precise(struct x86_pmu_cpu *cpu)
 	wrmsrl(MSR_IA32_PEBS_ENABLE, cpu->pebs_enable);
 }
 
+/*
+ * Merges the counter after @idx into counter @idx, before that is selected. Counters without an
+ * overflow are below zero: so are the upper bits.
+ */
+static void x86_select_merge(struct x86_pmu_cpu *cpu, unsigned int idx)
+{
+	u64 odd = BIT_ULL(idx + 1), select = X86_SELECT_MERGE | x86_pmu_regs.enable;
+
+	WRITE_ONCE(cpu->merged, cpu->merged | odd);
+	cpu->dirty &= ~odd;
+	x86_cpu_set_bits(enabled, odd);
+	if (cpu->select[idx + 1] == select)
+		return;
+	x86_select_write(cpu, idx + 1, select);
+	x86_counter_write_upper(cpu, idx, -1);
+}
+
+/*
+ * Counter @idx is about to count @event: the counter after it is merged, or not any more. A merged
+ * counter that gets an event has a value that is not below zero, as after an overflow.
+ */
+static noinline void x86_select_pair(struct x86_pmu_cpu *cpu, const struct perf_event *event,
+				     unsigned int idx)
+{
+	u64 odd = BIT_ULL(idx + 1);
+
+	WRITE_ONCE(cpu->merged, cpu->merged & ~BIT_ULL(idx));
+	if (event->hw.flags & X86_EVENT_PAIR) {
+		x86_select_merge(cpu, idx);
+	} else if (cpu->merged & odd) {
+		x86_cpu_clear_bits(enabled, odd);
+		x86_select_write(cpu, idx + 1, 0);
+		WRITE_ONCE(cpu->merged, cpu->merged & ~odd);
+	}
+}
+
+/**
+ * x86_select_clear - select nothing on a general counter
+ * @cpu: this CPU
+ * @idx: number of the counter, which has no event
+ */
+void x86_select_clear(struct x86_pmu_cpu *cpu, unsigned int idx)
+{
+	x86_counters_disable(cpu, BIT_ULL(idx));
+	x86_select_write(cpu, idx, 0);
+}
+
 /**
  * x86_select_reload - set the period that a record of an event begins
  * @cpu: this CPU
@@ -264,6 +328,8 @@ void x86_select(struct x86_pmu_cpu *cpu, struct perf_event *event, unsigned int 
 
 	if (unlikely(event->hw.flags & X86_EVENT_PRECISE || cpu->precise & BIT_ULL(idx)))
 		x86_select_precise(cpu, event, idx);
+	if (unlikely(cpu->merged || event->hw.flags & X86_EVENT_PAIR))
+		x86_select_pair(cpu, event, idx);
 	if (x86_counter_is_fixed(idx)) {
 		if (cpu->select[idx] != val)
 			x86_select_fixed(cpu, idx, val);
@@ -564,6 +630,7 @@ void x86_pmu_cpu_reset(struct x86_pmu_cpu *cpu)
 	cpu->irq_owned = 0;
 	cpu->missed = 0;
 	cpu->dirty = 0;
+	cpu->merged = 0;
 	memset(cpu->extra, 0xff, sizeof(cpu->extra));
 	if (x86_pmu_regs.global_ctrl)
 		wrmsrl(x86_pmu_regs.global_ctrl, 0);

@@ -178,11 +178,34 @@ static u64 x86_counters_by_rule(const struct x86_pmu *xpmu, u64 config)
 }
 
 /**
+ * x86_rule_is_pair - does a selection take two counters?
+ * @xpmu: the PMU
+ * @config: selection
+ *
+ * Return: true if it takes an even counter and the one after it
+ */
+bool x86_rule_is_pair(const struct x86_pmu *xpmu, u64 config)
+{
+	const u64 *code = xpmu->model->pairs;
+
+	for (; code && *code; code++)
+		if ((config & X86_SELECT_AMD) == *code)
+			return true;
+	return false;
+}
+
+/* Counters with an even number that have a next one. */
+static u64 x86_rule_pair_counters(u64 counters)
+{
+	return counters & (counters >> 1) & X86_GENERAL_MASK & 0x5555555555555555ULL;
+}
+
+/**
  * x86_rule_counters - the counters that can count a selection
  * @xpmu: the PMU
  * @config: selection; NetBurst: as users write it
  *
- * Return: set of counters; 0: none can
+ * Return: set of counters, of a pair the even one; 0: none can
  */
 u64 x86_rule_counters(const struct x86_pmu *xpmu, u64 config)
 {
@@ -194,7 +217,7 @@ u64 x86_rule_counters(const struct x86_pmu *xpmu, u64 config)
 	/* On AMD the bit is part of the event code. */
 	if (xpmu->model->flags & X86_MODEL_TSX && config & HSW_IN_TX_CHECKPOINTED)
 		counters &= IN_TXCP_COUNTERS;
-	return counters;
+	return x86_rule_is_pair(xpmu, config) ? x86_rule_pair_counters(counters) : counters;
 }
 
 /* ------------------------------------------------------------------ one event */
@@ -378,6 +401,8 @@ static int x86_init_encode(struct x86_pmu *xpmu, struct perf_event *event)
 	if (ret)
 		return ret;
 	event->hw.counters = x86_rule_counters(xpmu, event->hw.config);
+	if (x86_rule_is_pair(xpmu, event->hw.config))
+		event->hw.flags |= X86_EVENT_PAIR;
 	ret = x86_branch_init_counter(xpmu, event) ?: x86_topdown_init(xpmu, event);
 	if (ret)
 		return ret;
@@ -481,6 +506,7 @@ static void x86_hw_stop_cpu(void *unused)
 static void x86_hw_put(struct perf_event *event)
 {
 	x86_extra_release(event);
+	amd_node_release(event);
 	if (event->hw.flags & X86_EVENT_BRANCHES)
 		x86_del_exclusive(x86_lbr_exclusive_lbr);
 	guard(mutex)(&x86_hw_lock);
@@ -526,6 +552,8 @@ static int x86_init_claim(const struct x86_pmu *xpmu, struct perf_event *event)
 		return perf_refuse(-EBUSY,
 				   "branch_sample_type: branches are being traced by another PMU");
 	}
+	if (amd_node_has_event(xpmu, event))
+		return amd_node_claim(event);
 	if (event->hw.extra_reg.reg && x86_extra_is_shared(xpmu))
 		ret = x86_extra_claim(xpmu, event);
 	if (!ret && event->hw.flags & X86_EVENT_BRANCHES && x86_extra_is_shared(xpmu) &&

@@ -49,6 +49,8 @@ static void x86_irq_overflow_one(struct x86_pmu_cpu *cpu, unsigned int idx, stru
 {
 	struct perf_event *event = cpu->event[idx];
 
+	if (unlikely(cpu->merged & BIT_ULL(idx)))
+		return;
 	if (!(cpu->loaded & BIT_ULL(idx))) {
 		x86_counter_write(cpu, idx, x86_parked_value(cpu->pmu));
 		return;
@@ -258,7 +260,7 @@ int x86_irq_status(struct pt_regs *regs)
 /* Counters start below zero: a counter with a clear sign bit has overflowed. */
 static u64 x86_irq_find_overflows(const struct x86_pmu_cpu *cpu)
 {
-	u64 todo = (cpu->irq_owned | cpu->enabled) & cpu->pmu->counters, over = 0;
+	u64 todo = (cpu->irq_owned | cpu->enabled) & cpu->pmu->counters & ~cpu->merged, over = 0;
 	u64 sign = BIT_ULL(cpu->pmu->width - 1);
 
 	for (; todo; todo &= todo - 1)

@@ -12,7 +12,7 @@
  *	no hardware	pmu assign probe exclusive callchain branch intel/p4 intel/pebs_record
  *			intel/datasrc, tables of models
  *	registers	extra intel/ds intel/bts_sample intel/bts counter branch_regs deep
- *			intel/pebs_store intel/pebs intel/smi intel/topdown
+ *			intel/pebs_store intel/pebs intel/smi intel/topdown amd/node
  *	policy		sched irq
  *	entry points	rdpmc branch_init intel/pebs_init event_init sysfs kvm debug
  *	setup		archperf, detect of each vendor, setup amd/ibs suspend
@@ -79,6 +79,8 @@
 #define X86_EVENT_BRANCHES	BIT(6)	/* has branch records */
 #define X86_EVENT_SHARED_BRANCHES BIT(7) /* holds a claim on a branch filter that CPUs share */
 #define X86_EVENT_AHEAD		BIT(8)	/* overflows early; has X86_EVENT_LIMITED, too */
+#define X86_EVENT_PAIR		BIT(9)	/* takes two counters, see x86_pmu_cpu::merged */
+#define X86_EVENT_NODE		BIT(10)	/* holds a claim on a counter, see amd/node.c */
 #define X86_EVENT_PRECISE	BIT(12)	/* samples are records of the processor, see intel/pebs.h */
 #define X86_EVENT_BATCH		BIT(13)	/* many records to one interrupt; X86_EVENT_PRECISE, too */
 #define X86_EVENT_TOPDOWN	BIT(15)	/* slots or a metric, see intel/topdown.c */
@@ -103,6 +105,8 @@ struct x86_rule {
 #define X86_SELECT_CODE		0x00ffULL
 #define X86_SELECT_UMASK	0xffffULL
 #define X86_SELECT_AMD		(AMD64_EVENTSEL_EVENT)
+#define X86_SELECT_MERGE	(0xfULL << 32 | 0xff)	/* FFFH, for the odd counter of a pair */
+#define X86_SELECT_NODE		0x00e0ULL	/* K8, family 10h: northbridge events have all */
 #define X86_SELECT_BRANCH_COUNTER BIT_ULL(35)	/* branch records have counts of the event */
 
 #define RULE_CODE(_code, _counters)	{ (_code), X86_SELECT_CODE, (_counters) }
@@ -221,6 +225,7 @@ struct x86_period_limit {
 #define X86_MODEL_USER_LOW	BIT(10)	/* erratum: counters 4..7 cannot count user mode alone */
 #define X86_MODEL_PREPARE	BIT(11)	/* erratum: selects need x86_select_prepare() */
 #define X86_MODEL_ARCH_FIRST	BIT(12)	/* @generic is for events that CPUID does not report */
+#define X86_MODEL_NODE		BIT(13)	/* northbridge events claim counters, see amd/node.c */
 
 /**
  * struct x86_model - the events of a line of processors
@@ -233,6 +238,8 @@ struct x86_period_limit {
  * @sysfs_events: files in sysfs beside the generic ones, terminated by a NULL name; may be NULL
  * @smt_unsafe: event codes that corrupt counters of the core's other thread, terminated by 0;
  *	refused while SMT is active; may be NULL
+ * @pairs: event codes, as in a selection, that take an even counter and the one after it,
+ *	terminated by 0; may be NULL
  * @periods: limits of sampling periods, terminated by a zero @least; may be NULL
  * @branches: registers of branch records; NULL: none that the driver uses
  * @precise: events with precise samples; NULL: none
@@ -248,6 +255,7 @@ struct x86_model {
 	const struct x86_extra		*extra;
 	const struct x86_sysfs_event	*sysfs_events;
 	const u8			*smt_unsafe;
+	const u64			*pairs;
 	const struct x86_period_limit	*periods;
 	const struct x86_branches	*branches;
 	const struct x86_precise_line	*precise;
@@ -371,6 +379,8 @@ struct x86_pmu {
  * @host_only: subset of @loaded that must not run in a guest
  * @guest_only: subset of @loaded that must run only in a guest
  * @deep: subset of @loaded, events with a flag of X86_EVENT_DEEP
+ * @merged: odd counters that extend the counter before them: their select is X86_SELECT_MERGE,
+ *	they have no event, and their low 16 bits are bits 63:48 of that counter
  * @precise: counters that write records instead of interrupting, with an event or without
  * @pebs_enable: value that PEBS_ENABLE should have
  * @pebs_enable_written: value last written to PEBS_ENABLE
@@ -408,6 +418,7 @@ struct x86_pmu_cpu {
 	u64				host_only;
 	u64				guest_only;
 	u64				deep;
+	u64				merged;
 	u64				precise;
 	u64				pebs_enable;
 	u64				pebs_enable_written;
@@ -572,6 +583,7 @@ void x86_counter_enable(struct x86_pmu_cpu *cpu, struct perf_event *event);
 void x86_commit_enabled(struct x86_pmu_cpu *cpu);
 void x86_select(struct x86_pmu_cpu *cpu, struct perf_event *event, unsigned int idx);
 void x86_select_flush(struct x86_pmu_cpu *cpu);
+void x86_select_clear(struct x86_pmu_cpu *cpu, unsigned int idx);
 void x86_select_reload(struct x86_pmu_cpu *cpu, const struct perf_event *event);
 bool x86_select_needs_prepare(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			      unsigned int idx);
@@ -630,6 +642,7 @@ int  x86_event_init(struct perf_event *event);
 int  x86_check_period(struct perf_event *event, u64 period);
 u64  x86_generic_select(const struct x86_pmu *xpmu, unsigned int id);
 u64  x86_rule_counters(const struct x86_pmu *xpmu, u64 config);
+bool x86_rule_is_pair(const struct x86_pmu *xpmu, u64 config);
 u64  x86_cache_select(const struct x86_model *model, u32 which, u64 *extra);
 
 /* -------------------------------------------------------------------- sysfs.c */
@@ -683,11 +696,21 @@ static inline bool intel_pmu_is_here(struct x86_pmu *xpmu)	{ return false; }
 
 #ifdef CONFIG_CPU_SUP_AMD
 int  amd_pmu_detect(void);
+bool amd_node_has_event(const struct x86_pmu *xpmu, const struct perf_event *event);
+int  amd_node_claim(struct perf_event *event);
+void amd_node_release(struct perf_event *event);
 int  amd_ibs_forward(struct perf_event *event);
 void amd_ibs_suspend(void);
 void amd_ibs_resume(void);
 #else
 static inline int amd_pmu_detect(void)		{ return -ENODEV; }
+static inline bool amd_node_has_event(const struct x86_pmu *xpmu, const struct perf_event *event)
+{
+	return false;
+}
+
+static inline int amd_node_claim(struct perf_event *event)	{ return -EINVAL; }
+static inline void amd_node_release(struct perf_event *event)	{ }
 static inline int amd_ibs_forward(struct perf_event *event)	{ return -EOPNOTSUPP; }
 static inline void amd_ibs_suspend(void)	{ }
 static inline void amd_ibs_resume(void)		{ }

@@ -34,6 +34,94 @@ static bool x86_sched_place_slot(const struct x86_pmu *xpmu, struct x86_assign *
 	return true;
 }
 
+static bool x86_sched_place_all(const struct x86_pmu *xpmu, struct x86_assign *assign,
+				const struct perf_schedule *s, unsigned int from)
+{
+	unsigned int i;
+
+	x86_assign_init(assign);
+	for (i = 0; i < s->nr; i++)
+		if (!x86_sched_place_slot(xpmu, assign, s, i, from))
+			return false;
+	return true;
+}
+
+/* The slots of events that take two counters. */
+static u64 x86_sched_pairs(const struct x86_pmu *xpmu, const struct perf_schedule *s)
+{
+	u64 pairs = 0;
+	unsigned int i;
+
+	for (i = 0; xpmu->model->pairs && i < s->nr; i++)
+		if (s->slot[i].event->hw.flags & X86_EVENT_PAIR)
+			pairs |= BIT_ULL(i);
+	return pairs;
+}
+
+/* The even counter that slot @i has or had; 0: none. */
+static u64 x86_sched_pair_had(const struct perf_schedule *s, unsigned int i, unsigned int from)
+{
+	const struct hw_perf_event *hw = &s->slot[i].event->hw;
+	int idx = i < from ? s->slot[i].idx & X86_SLOT_COUNTER : hw->idx;
+
+	return idx < 0 ? 0 : BIT_ULL(idx) & hw->counters;
+}
+
+/* Gives the even counters in @even to the slots in @pairs, as many, and others to other slots. */
+static bool x86_sched_place_pairs(struct x86_assign *assign, const struct perf_schedule *s,
+				  unsigned int from, u64 pairs, u64 even)
+{
+	u64 taken = even | even << 1, vacant = even, todo;
+	unsigned int i;
+
+	x86_assign_init(assign);
+	for (todo = pairs; todo; todo &= todo - 1) {
+		u64 had = x86_sched_pair_had(s, __ffs64(todo), from) & vacant;
+
+		if (!had)
+			continue;
+		x86_assign_seed(assign, __ffs64(todo), had, __ffs64(had));
+		vacant &= ~had;
+	}
+	for (i = 0; i < s->nr; i++) {
+		const struct hw_perf_event *hw = &s->slot[i].event->hw;
+		int has = i < from ? s->slot[i].idx & X86_SLOT_COUNTER : hw->idx;
+
+		if (!(pairs & BIT_ULL(i))) {
+			if (!x86_assign_add(assign, i, hw->counters & ~taken, has))
+				return false;
+		} else if (assign->counter_of[i] < 0) {
+			x86_assign_seed(assign, i, vacant, __ffs64(vacant));
+			vacant &= vacant - 1;
+		}
+	}
+	return true;
+}
+
+/*
+ * Pairs are not a matching of events and counters. They are all alike, so what matters is the set
+ * of even counters that have them: at most 2^8. Sets with those that they have are first.
+ */
+static bool x86_sched_assign_pairs(struct x86_assign *assign, const struct perf_schedule *s,
+				   unsigned int from, u64 pairs)
+{
+	u64 all = s->slot[__ffs64(pairs)].event->hw.counters, had = 0, even, todo;
+	int keep;
+
+	for (todo = pairs; todo; todo &= todo - 1)
+		had |= x86_sched_pair_had(s, __ffs64(todo), from);
+	for (keep = 1; keep >= 0; keep--) {
+		even = 0;
+		do {
+			even = (even - all) & all;
+			if (hweight64(even) == hweight64(pairs) && !!(had & ~even) != keep &&
+			    x86_sched_place_pairs(assign, s, from, pairs, even))
+				return true;
+		} while (even);
+	}
+	return false;
+}
+
 /**
  * x86_sched_assign - pmu::sched_assign: assign counters to the events of a schedule
  * @pmu: the PMU
@@ -46,15 +134,16 @@ static bool x86_sched_place_slot(const struct x86_pmu *xpmu, struct x86_assign *
 int x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from)
 {
 	const struct x86_pmu *xpmu = to_x86_pmu(pmu);
+	u64 pairs = x86_sched_pairs(xpmu, s);
 	u8 bits[PERF_SCHED_SLOTS] = { };
 	struct x86_assign assign;
 	unsigned int i;
+	bool placed;
 
-	x86_assign_init(&assign);
-	for (i = 0; i < s->nr; i++) {
-		if (!x86_sched_place_slot(xpmu, &assign, s, i, from))
-			return -ENOSPC;
-	}
+	placed = unlikely(pairs) ? x86_sched_assign_pairs(&assign, s, from, pairs) :
+				   x86_sched_place_all(xpmu, &assign, s, from);
+	if (!placed)
+		return -ENOSPC;
 	if (x86_extra_assign(xpmu, s, bits))
 		return -ENOSPC;
 

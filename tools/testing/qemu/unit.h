@@ -40,6 +40,13 @@ void check_write(const char *n, u32 m, u64 w, u64 want);
 /* Writes @v, which must fault. */
 void check_gp(const char *n, u32 m, u64 v);
 
+/*
+ * Writes @v to MSR @m, which enables a counter, and executes 2 * @n + 1 instructions: a mov, then
+ * @n times dec and jnz. Sets loop_start to the address of dec.
+ */
+void run_loop(u32 m, u64 v, u32 n);
+extern u32 loop_start;
+
 #define APIC(o) (*(volatile u32 *)(0xfee00000 + (o)))
 #define LVT APIC(0x340)
 
@@ -113,6 +120,9 @@ void test_bts(void);
 /* unit-pebs.c, unit-metrics.c */
 void test_pebs(void);
 void test_metrics(void);
+
+/* unit-amd.c */
+void test_amd(int core, int v2, int lbr);
 
 /* unit-ibs.c */
 void test_ibs(void);

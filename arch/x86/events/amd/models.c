@@ -78,19 +78,7 @@ static const struct x86_cache_event fam19h_cache[] = {
 	{ }
 };
 
-/*
- * Northbridge events: all cores of a node share their registers, and only one core at a time may
- * count them. The driver cannot reserve them for one core, so the events are refused. Family 10h
- * has them at 1E0h, 4E0h and so on as well.
- */
-#define NORTHBRIDGE	RULE_CODES(0xe0, 5, 0)
-
-static const struct x86_rule k8_rules[] = {
-	NORTHBRIDGE,
-	{ }
-};
-
-/* BKDG 15h, table "PERF_CTL mapping". Northbridge events belong to another PMU. */
+/* BKDG 15h, table "PERF_CTL mapping". Northbridge events, E0h to FFh, belong to another PMU. */
 static const struct x86_rule fam15h_rules[] = {
 	RULE_AMD(0x003, BIT(3)), RULE_AMD(0x00b, BIT(3)), RULE_AMD(0x00d, BIT(3)),
 	RULE_AMD(0x023, GENMASK(2, 0)),
@@ -109,18 +97,22 @@ static const struct x86_rule fam15h_rules[] = {
 	RULE_AMD_CODES(0x060, 5, GENMASK(2, 0)),	/* compute unit */
 	RULE_AMD_CODES(0x080, 5, GENMASK(2, 0)),	/* fetch, decode */
 	RULE_AMD_CODES(0x0d0, 4, GENMASK(2, 0)),	/* decode */
-	NORTHBRIDGE,
+	RULE_CODES(X86_SELECT_NODE, 5, 0),
 	RULE_AMD(AMD_CODE(0x187), BIT(0)), RULE_AMD(AMD_CODE(0x188), BIT(0)),
 	RULE_AMD(AMD_CODE(0x1c0), GENMASK(5, 3)),
 	{ }
 };
 
 /*
- * Floating-point operations can exceed what a counter adds in a cycle: counting them takes a second
- * counter with MergeEvent, which the driver does not support.
+ * A counter adds 15 in a cycle at most. More floating-point operations than that can retire: they
+ * are counted by an even counter that the one after it extends (PPR, "Large Increment per Cycle
+ * Events").
  */
+static const u64 zen_pairs[] = { 0x003, 0 };
+
+/* Selected by a user on an odd counter, MergeEvent would change another event's counter. */
 static const struct x86_rule zen_rules[] = {
-	RULE_AMD(0x003, 0),
+	RULE_AMD(X86_SELECT_MERGE, 0),
 	{ }
 };
 
@@ -141,12 +133,16 @@ const struct x86_model amd_model_##_fam = {			\
 }
 
 AMD_MODEL(k7, "Athlon Code Optimization Guide 22007, table 11", k7_generic, k7_cache, NULL);
-AMD_MODEL(k8, "BKDG 0Fh, 10.2", k7_generic, k7_cache, k8_rules);
-AMD_MODEL(fam10h, "BKDG 10h, 3.14", k7_generic, k7_cache, k8_rules);
+AMD_MODEL(k8, "BKDG 0Fh, 10.2", k7_generic, k7_cache, NULL, .flags = X86_MODEL_NODE);
+AMD_MODEL(fam10h, "BKDG 10h, 3.14", k7_generic, k7_cache, NULL, .flags = X86_MODEL_NODE);
 AMD_MODEL(fam15h, "BKDG 15h models 00h-0Fh, 3.24", k7_generic, k7_cache, fam15h_rules);
-AMD_MODEL(fam17h, "PPR 17h model 01h, 2.1.13", fam17h_generic, fam17h_cache, zen_rules);
-AMD_MODEL(zen2, "PPR 17h model 31h, 2.1.15", zen2_generic, fam17h_cache, zen_rules);
+AMD_MODEL(fam17h, "PPR 17h model 01h, 2.1.13", fam17h_generic, fam17h_cache, zen_rules,
+	  .pairs = zen_pairs);
+AMD_MODEL(zen2, "PPR 17h model 31h, 2.1.15", zen2_generic, fam17h_cache, zen_rules,
+	  .pairs = zen_pairs);
 AMD_MODEL(fam19h, "PPR 19h model 01h; event files amdzen3", zen2_generic, fam19h_cache, zen_rules,
-	  .sysfs_events = fam19h_events);
-AMD_MODEL(zen4, "PPR 19h model 11h, 2.1.15", zen4_generic, fam19h_cache, zen_rules);
-AMD_MODEL(fam1ah, "PPR 1Ah model 02h, 2.1.15", zen4_generic, fam19h_cache, zen_rules);
+	  .pairs = zen_pairs, .sysfs_events = fam19h_events);
+AMD_MODEL(zen4, "PPR 19h model 11h, 2.1.15", zen4_generic, fam19h_cache, zen_rules,
+	  .pairs = zen_pairs);
+AMD_MODEL(fam1ah, "PPR 1Ah model 02h, 2.1.15", zen4_generic, fam19h_cache, zen_rules,
+	  .pairs = zen_pairs);

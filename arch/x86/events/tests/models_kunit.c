@@ -540,31 +540,38 @@ static void zen4_counts_reference_cycles(struct kunit *test)
 			0x100000120ULL);
 }
 
-/* DRAM and inter-node requests, and L3 requests of family 10h. A K7 has no northbridge. */
-static void northbridge_events_are_refused(struct kunit *test)
+/*
+ * DRAM and inter-node requests, and L3 requests of family 10h. A K7 has no northbridge, that of
+ * family 15h has counters of its own.
+ */
+static void northbridge_events_have_their_counters(struct kunit *test)
 {
 	static const u64 codes[] = {
 		0x07e0, 0x07f6, 0x1000007e0, 0x1000007ef, 0x4000007e0, 0x4000007ed
 	};
 	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, xpmu);
+	KUNIT_ASSERT_NOT_NULL(test, event);
 	xpmu->counters = GENERAL(4);
 	for (i = 0; i < ARRAY_SIZE(codes); i++) {
+		event->hw.config = codes[i];
 		xpmu->model = &amd_model_fam10h;
-		KUNIT_EXPECT_EQ_MSG(test, x86_rule_counters(xpmu, codes[i]), 0ULL, "%#llx",
-				    codes[i]);
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, codes[i]), GENERAL(4));
+		KUNIT_EXPECT_TRUE_MSG(test, amd_node_has_event(xpmu, event), "%#llx", codes[i]);
 		xpmu->model = &amd_model_fam15h;
 		KUNIT_EXPECT_EQ_MSG(test, x86_rule_counters(xpmu, codes[i]), 0ULL, "%#llx",
 				    codes[i]);
+		xpmu->model = &amd_model_k7;
+		KUNIT_EXPECT_FALSE(test, amd_node_has_event(xpmu, event));
 	}
 	xpmu->model = &amd_model_k8;
-	KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, codes[0]), 0ULL);
-	KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, codes[1]), 0ULL);
+	KUNIT_EXPECT_TRUE(test, amd_node_has_event(xpmu, event));
+	event->hw.config = 0x00d0;
+	KUNIT_EXPECT_FALSE(test, amd_node_has_event(xpmu, event));
 	KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x00d0), GENERAL(4));
-	xpmu->model = &amd_model_k7;
-	KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, codes[0]), GENERAL(4));
 }
 
 /* Without the host and guest bits, counters are switched at VM entry. */
@@ -585,7 +592,8 @@ static void excluding_host_and_guest_counts_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, event->hw.config & AMD64_EVENTSEL_GUESTONLY, 0ULL);
 }
 
-static void zen_refuses_flops(struct kunit *test)
+/* Even counters with a next one. MergeEvent itself is none that a user counts. */
+static void zen_counts_flops_on_pairs(struct kunit *test)
 {
 	const struct x86_model *const models[] = {
 		&amd_model_fam17h, &amd_model_zen2, &amd_model_fam19h, &amd_model_zen4,
@@ -595,12 +603,21 @@ static void zen_refuses_flops(struct kunit *test)
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, xpmu);
-	xpmu->counters = GENERAL(6);
 	for (i = 0; i < ARRAY_SIZE(models); i++) {
 		xpmu->model = models[i];
-		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x0f03), 0ULL);
+		xpmu->counters = GENERAL(6);
+		KUNIT_EXPECT_TRUE(test, x86_rule_is_pair(xpmu, 0x0f03));
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x0f03), 0x15ULL);
+		KUNIT_EXPECT_FALSE(test, x86_rule_is_pair(xpmu, 0x100000f03));
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x100000f03), GENERAL(6));
 		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x0f02), GENERAL(6));
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, X86_SELECT_MERGE), 0ULL);
+		xpmu->counters = GENERAL(5);
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x0f03), 0x05ULL);
 	}
+	xpmu->model = &amd_model_fam15h;
+	xpmu->counters = GENERAL(6);
+	KUNIT_EXPECT_FALSE(test, x86_rule_is_pair(xpmu, 0x0f03));
 }
 #endif
 
@@ -655,9 +672,9 @@ static struct kunit_case x86_pmu_models_cases[] = {
 #ifdef CONFIG_CPU_SUP_AMD
 	KUNIT_CASE(zen2_counts_frontend_stalls_only),
 	KUNIT_CASE(zen4_counts_reference_cycles),
-	KUNIT_CASE(northbridge_events_are_refused),
+	KUNIT_CASE(northbridge_events_have_their_counters),
 	KUNIT_CASE(excluding_host_and_guest_counts_nothing),
-	KUNIT_CASE(zen_refuses_flops),
+	KUNIT_CASE(zen_counts_flops_on_pairs),
 #endif
 #ifdef CONFIG_CPU_SUP_ZHAOXIN
 	KUNIT_CASE(zhaoxin_generic_events_have_counters),
