@@ -296,12 +296,12 @@ static bool tasks_have_their_own(void)
 	int fd;
 
 	MUST(pin_to_cpu(0));
-	other = fork_other(&go, &back);
+	other = fork_worker(&go, &back, run_other);
 	fd = MUST(perf_open(&attr, -1, 0, -1, 0));
 	if (!ring_map(&ring, fd, 128))
 		fail_case("mmap");
 	event_enable(fd);
-	take_turns(&go, &back);
+	take_turns(&go, &back, TURNS, run_mine);
 	event_disable(fd);
 	count = perf_count(fd);
 	while ((h = ring_next(&ring))) {
