@@ -435,13 +435,17 @@ const struct x86_period_limit *x86_period_limit_of(const struct perf_event *even
 }
 
 /*
- * The next period is shorter by what this one is longer. A buffer of branches is filled after the
- * overflow.
+ * The next period is shorter by what this one is longer, unless a record begins it. An event whose
+ * records do that interrupts when the store is full, whatever the rest of its period is. A buffer
+ * of branches is filled after the overflow.
  */
-static noinline s64 x86_period_apply_limit(const struct perf_event *event, s64 left)
+static noinline s64 x86_period_apply_limit(const struct x86_pmu_cpu *cpu,
+					   const struct perf_event *event, s64 left)
 {
 	const struct x86_period_limit *limit = x86_period_limit_of(event);
 
+	if (limit && limit->busy && cpu->batch & BIT_ULL(event->hw.idx))
+		return left;
 	if (event->hw.flags & X86_EVENT_AHEAD && left > x86_event_ahead(event))
 		left -= x86_event_ahead(event);
 	return limit ? round_up(max_t(s64, left, limit->least), limit->multiple) : left;
@@ -502,8 +506,8 @@ static void x86_event_set_counter(struct x86_pmu_cpu *cpu, struct perf_event *ev
  *
  * If the period ended while the event was being removed, the counter overflows at once. The
  * distance to the overflow is at least 2, because some parts raise no interrupt for 1, or what a
- * limit of the model demands; the next period is shorter by the difference. Nothing is written if
- * the counter has the value already.
+ * limit of the model demands; the next period is shorter by the difference, or a later one where
+ * records begin the periods. Nothing is written if the counter has the value already.
  */
 void x86_event_program(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
@@ -516,7 +520,7 @@ void x86_event_program(struct x86_pmu_cpu *cpu, struct perf_event *event)
 
 	left = clamp(local64_read(&hw->period_left), 2LL, -x86_parked_value(cpu->pmu));
 	if (unlikely(hw->flags & X86_EVENT_LIMITED))
-		left = x86_period_apply_limit(event, left);
+		left = x86_period_apply_limit(cpu, event, left);
 	if (!x86_event_counter_is(cpu, event, -left))
 		x86_event_set_counter(cpu, event, -left);
 }

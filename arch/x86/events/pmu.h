@@ -203,6 +203,7 @@ struct x86_sysfs_event {
  * @mask: ... in these bits
  * @least: shortest period
  * @multiple: a counter must be written with a multiple of this, a power of 2
+ * @busy: shorter periods would only keep the overflow handler busy
  *
  * The first matching limit of a list applies.
  */
@@ -211,6 +212,7 @@ struct x86_period_limit {
 	u64	mask;
 	u32	least;
 	u32	multiple;
+	bool	busy;
 };
 
 /* x86_model::flags */

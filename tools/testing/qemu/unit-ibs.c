@@ -309,7 +309,7 @@ static void ibs_check_fetch(u32 insn, u32 max)
 	check_eq("before the next one", nmi_eip, ibs_ip(insn + 1));
 	check_eq("fetched", read_msr(FETCH_LINEAR), ip);
 	check_eq("physical", read_msr(FETCH_PHYSICAL), ip);
-	check_eq("counters", ibs_field(v, 0, 32), max);
+	check_eq("maximum, count", ibs_field(v, 0, 32), max | max << 16);
 	check_eq("latency of the fetch", ibs_field(v, 32, 16), ibs_latency(ip));
 	check_eq("enabled, valid, complete", ibs_field(v, 48, 3), 7);
 	check_eq("i-cache miss", ibs_field(v, 51, 1), ibs_level(ip) > 1);

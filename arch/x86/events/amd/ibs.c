@@ -362,7 +362,7 @@ static u64 amd_ibs_config_period(const struct amd_ibs *ibs, u64 config)
 	return max << 4;
 }
 
-/* A fixed period is a multiple of 16. Without a period config has the maximum. */
+/* A period is rounded down to a multiple of 16. Without a period config has the maximum. */
 static int amd_ibs_init_period(struct amd_ibs *ibs, struct perf_event *event)
 {
 	struct hw_perf_event *hwc = &event->hw;
@@ -374,12 +374,9 @@ static int amd_ibs_init_period(struct amd_ibs *ibs, struct perf_event *event)
 	} else if (config & ibs->max) {
 		return perf_refuse(-EINVAL, "config: has a maximum beside sample_period");
 	}
-	if (!event->attr.freq && event->attr.sample_period & 0xf)
-		return perf_refuse(-EINVAL, "sample_period: must be a multiple of 16");
-	if (event->attr.freq)
-		hwc->sample_period = max_t(u64, hwc->sample_period & ~0xfULL, 0x10);
 	if (!hwc->sample_period)
 		return perf_refuse(-EINVAL, "sample_period: the PMU only samples");
+	hwc->sample_period = max_t(u64, hwc->sample_period & ~0xfULL, 0x10);
 	hwc->last_period = hwc->sample_period;
 	local64_set(&hwc->period_left, hwc->sample_period);
 	return 0;
@@ -445,8 +442,8 @@ static int amd_ibs_event_init(struct perf_event *event)
 
 static int amd_ibs_check_period(struct perf_event *event, u64 period)
 {
-	if (!event->attr.freq && (!period || period & 0xf))
-		return perf_refuse(-EINVAL, "sample_period: must be a multiple of 16");
+	if (!event->attr.freq && period < 0x10)
+		return perf_refuse(-EINVAL, "sample_period: must be 16 at least");
 	return 0;
 }
 

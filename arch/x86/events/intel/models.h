@@ -50,7 +50,7 @@ extern const struct x86_precise_line intel_pebs_core2, intel_pebs_atom, intel_pe
 	  (_general) | X86_FIXED(2) }
 
 /* Sampling periods of all events, and of one. */
-#define PERIODS_OF_ALL(_least)			{ 0, 0, (_least), 1 }
+#define PERIODS_OF_ALL(_least)			{ 0, 0, (_least), 1, true }
 #define PERIODS_OF(_sel, _least, _multiple)	{ (_sel), X86_SELECT_UMASK, (_least), (_multiple) }
 
 extern const struct x86_model p4_model, p6_model;

@@ -275,21 +275,34 @@ u64 intel_pebs_period(const struct x86_pmu_cpu *cpu, unsigned int idx)
 	return -this_cpu_read(pebs_store.reset[idx]) & GENMASK_ULL(cpu->pmu->width - 1, 0);
 }
 
-/* A full store has no room for records; their counters continue, and interrupt no more. */
+/* Is there no room for another record? */
+static bool store_is_full(const struct x86_pmu_cpu *cpu)
+{
+	const struct debug_store *ds = intel_ds_this_area();
+
+	return ds->pebs_index + intel_pebs_config_size(cpu->pmu->precise_format, cpu->pebs_config) >
+	       ds->pebs_absolute_maximum;
+}
+
+/*
+ * A full store has no room for records; their counters continue, and interrupt no more. The record
+ * of the last period that has ended is written as soon as there is room.
+ */
 static void store_account_lost(struct x86_pmu_cpu *cpu, struct perf_event *event, u64 lost,
 			       u64 period)
 {
 	local64_add(lost * period, &event->hw.period_left);
 	event->hw.flags |= X86_EVENT_MISSED;
 	x86_event_program(cpu, event);
-	perf_log_lost_samples(event, lost);
+	if (lost)
+		perf_log_lost_samples(event, lost);
 }
 
 /*
  * The counter of an event has been set back @nr times. Its value can be off the end of the period,
  * where the first rest was too short for the counter.
  */
-static void store_account_one(struct x86_pmu_cpu *cpu, unsigned int idx, unsigned int nr)
+static void store_account_one(struct x86_pmu_cpu *cpu, unsigned int idx, unsigned int nr, bool full)
 {
 	struct perf_event *event = cpu->event[idx];
 	u64 period = intel_pebs_period(cpu, idx), lost;
@@ -299,7 +312,7 @@ static void store_account_one(struct x86_pmu_cpu *cpu, unsigned int idx, unsigne
 	local64_add(nr * period, &hw->period_left);
 	x86_event_update(event);
 	lost = intel_pebs_lost(local64_read(&hw->period_left), period);
-	if (unlikely(lost))
+	if (unlikely(lost || (full && local64_read(&hw->period_left) <= 0)))
 		store_account_lost(cpu, event, lost, period);
 	else if (local64_read(&hw->period_left) > 0)
 		x86_event_program(cpu, event);
@@ -317,6 +330,7 @@ void intel_pebs_account(struct x86_pmu_cpu *cpu, u16 *nr)
 {
 	const void *at = intel_ds_memory(INTEL_DS_PEBS);
 	unsigned int bytes = intel_pebs_bytes(), done, size;
+	bool full = store_is_full(cpu);
 	u16 old[X86_PMC_IDX_MAX] = { };
 	struct intel_pebs_record r;
 	u64 todo;
@@ -334,8 +348,8 @@ void intel_pebs_account(struct x86_pmu_cpu *cpu, u16 *nr)
 	for (todo = cpu->batch & cpu->irq_owned; todo; todo &= todo - 1) {
 		unsigned int idx = __ffs64(todo);
 
-		if (nr[idx] > old[idx])
-			store_account_one(cpu, idx, nr[idx] - old[idx]);
+		if (nr[idx] > old[idx] || full)
+			store_account_one(cpu, idx, nr[idx] - old[idx], full);
 	}
 	barrier();
 	this_cpu_write(pebs_store.accounted, bytes);

@@ -75,6 +75,30 @@ static inline void gate_wait(struct gate *g)
 		;
 }
 
+/* A child that does @work each time that @go is opened, and opens @back after that. */
+static inline pid_t fork_worker(struct gate *go, struct gate *back, void (*work)(void))
+{
+	pid_t pid = fork_child();
+
+	while (!pid) {
+		gate_wait(go);
+		work();
+		gate_open(back);
+	}
+	return pid;
+}
+
+/* Takes turns with such a child: @turns times its work, then @work. */
+static inline void take_turns(struct gate *go, struct gate *back, unsigned int turns,
+			      void (*work)(void))
+{
+	while (turns--) {
+		gate_open(go);
+		gate_wait(back);
+		work();
+	}
+}
+
 /* Waits until /proc/PID/stat shows the process asleep: it has then left its CPU. */
 static inline void wait_until_asleep(pid_t pid)
 {

@@ -12,6 +12,8 @@
 #include "x86_rdpmc.h"
 
 #define BATCH_PERIOD	101
+/* A counter whose overflow is due overflows 2 events later, or twice that. */
+#define LATE		4
 /*
  * A store of 64 KiB has so many records, with the registers. Adaptive records have what events
  * before have needed, too: 58 words at most.
@@ -114,9 +116,10 @@ static bool run_is_exact(const char *what, const struct run *run)
 	return tally_is_exact(what, &run->tally, run->count, BATCH_PERIOD, run->exact);
 }
 
+/* Switches to other tasks take samples without an interrupt. */
 static bool has_batches(const char *what, const struct run *run)
 {
-	return expect_between(what, run->interrupts, run->tally.samples / MOST_RECORDS,
+	return expect_between(what, run->interrupts, run->tally.samples / MOST_RECORDS / 2,
 			      run->tally.samples / LEAST_RECORDS);
 }
 
@@ -213,13 +216,17 @@ static bool others_interrupt(void)
 	return good;
 }
 
-/* The count of an event that is read has the periods of the records that are in the store. */
+/*
+ * Each read finds the count, with the periods of the records in the store, and the samples of them.
+ * The record of the read's own SYSCALL has the address of the kernel: where it does not name the
+ * instruction there is no sample of it.
+ */
 static bool reads_are_exact(void)
 {
+	unsigned int samples = 0, missing = 0, lost = 0, off = 0;
 	struct perf_event_attr attr = batch_attr();
-	uint64_t last, now, first, off = 0;
+	uint64_t last, now = 0, first;
 	struct ring ring;
-	struct tally t = { 0 };
 	int fd;
 
 	fd = open_self(&attr, -1);
@@ -227,22 +234,138 @@ static bool reads_are_exact(void)
 		fail_case("mmap");
 	event_enable(fd);
 	first = perf_count(fd);
-	last = first;
-	for (unsigned int i = 0; i < 50; i++) {
-		precise_loop(200 + i, XMM_VALUE);
+	for (unsigned int i = 0; i < 500; i++) {
+		last = perf_count(fd);
+		lost += attr.precise_ip == 1 && i && !((last - 1) % BATCH_PERIOD);
+		precise_loop(200 + i % 50, XMM_VALUE);
 		now = perf_count(fd);
+		lost += attr.precise_ip == 1 && !((now - 1) % BATCH_PERIOD);
 		/* And the instructions around the loop. */
-		off += now - last < (200 + i) * ROUND || now - last > (200 + i) * ROUND + 200;
-		last = now;
+		off += now - last < (200 + i % 50) * ROUND ||
+		       now - last > (200 + i % 50) * ROUND + 200;
+		samples += ring_count(&ring, PERF_RECORD_SAMPLE);
+		missing += samples + lost < (now - 1 - LATE) / BATCH_PERIOD;
 	}
 	event_disable(fd);
 	last = perf_count(fd);
-	tally_ring(&t, &ring, &attr, precise_loop_points, 0, attr.precise_ip > 1);
+	samples += ring_count(&ring, PERF_RECORD_SAMPLE);
+	lost += attr.precise_ip == 1 && !((last - 1) % BATCH_PERIOD);
 	close(fd);
 	return expect_eq("differences that are not those of the loop", off, 0) &
-	       expect(last - first > 50000, "%lu events", (long)(last - first)) &
-	       expect_between("samples", t.samples, (last - 1 - 2 * LEAST) / BATCH_PERIOD,
+	       expect(last - first > 500000, "%lu events", (long)(last - first)) &
+	       expect_eq("times that a sample was missing", missing, 0) &
+	       expect_between("samples", samples + lost, (last - 1 - LATE) / BATCH_PERIOD,
 			      (last - 1) / BATCH_PERIOD);
+}
+
+/* Samples and lost ones of all records so far. */
+static void count_lost(struct ring *ring, uint64_t *samples, uint64_t *lost)
+{
+	struct perf_event_header *h;
+
+	while ((h = ring_next(ring))) {
+		*samples += h->type == PERF_RECORD_SAMPLE;
+		if (h->type == PERF_RECORD_LOST_SAMPLES)
+			*lost += *(uint64_t *)(h + 1);
+	}
+}
+
+/*
+ * Switches and reads at all points of a period, of the kernel's instructions, too. Periods end on
+ * the way to the handler of a full store, where there is no room for their records: the last one
+ * is late then.
+ */
+static bool switches_lose_none(void)
+{
+	struct perf_event_attr attr = batch_attr();
+	struct gate go = gate_new(), back = gate_new();
+	uint64_t samples = 0, lost = 0, count = 0;
+	unsigned int missing = 0;
+	struct ring ring;
+	pid_t other;
+	int fd;
+
+	MUST(pin_to_cpu(0));
+	other = fork_worker(&go, &back, run_other);
+	attr.exclude_kernel = 0;
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 128))
+		fail_case("mmap");
+	event_enable(fd);
+	for (unsigned int i = 0; i < 1000; i++) {
+		precise_loop(1 + i % 37, XMM_VALUE);
+		gate_open(&go);
+		gate_wait(&back);
+		precise_loop(1 + i % 41, XMM_VALUE);
+		count = perf_count(fd);
+		count_lost(&ring, &samples, &lost);
+		if (samples + lost + 1 < (count - 1) / BATCH_PERIOD && !missing++)
+			ktap_note("step %u: %lu samples, %lu lost ones of %lu events", i,
+				  (long)samples, (long)lost, (long)count);
+	}
+	event_disable(fd);
+	count = perf_count(fd);
+	count_lost(&ring, &samples, &lost);
+	kill_child(other);
+	close(fd);
+	count = (count - 1) / BATCH_PERIOD;
+	return expect_eq("times that two samples were missing", missing, 0) &
+	       expect_between("samples and lost ones", samples + lost, count - 1, count) &
+	       expect(lost * 1000 < samples, "%lu of %lu lost", (long)lost, (long)samples);
+}
+
+#define GLOBAL_STATUS_RESET	0x390
+#define GLOBAL_STATUS_SET	0x391
+#define STATUS_OVF_BUF		(1ull << 62)
+
+static bool write_msr(off_t msr, uint64_t val)
+{
+	int fd = MUST(open("/dev/cpu/0/msr", O_RDWR | O_CLOEXEC));
+	bool good = pwrite(fd, &val, sizeof(val), msr) == sizeof(val);
+
+	close(fd);
+	return good;
+}
+
+/*
+ * A store that has interrupted, as the status register says, does not interrupt again when it is
+ * full. The periods that end without a record are counted; later samples are there again.
+ */
+static bool full_stores_lose(void)
+{
+	struct perf_event_attr attr = batch_attr();
+	uint64_t samples[2] = { 0 }, lost[2] = { 0 }, count[2], ended;
+	struct ring ring;
+	int fd;
+
+	MUST(pin_to_cpu(0));
+	if (!write_msr(GLOBAL_STATUS_SET, 0))
+		return expect_errno("parts before version 4 have no such register", -1, EIO);
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 128))
+		fail_case("mmap");
+	event_enable(fd);
+	if (!write_msr(GLOBAL_STATUS_SET, STATUS_OVF_BUF))
+		fail_case("a write of GLOBAL_STATUS_SET");
+	precise_loop(ROUNDS, XMM_VALUE);
+	count[0] = perf_count(fd);
+	count_lost(&ring, &samples[0], &lost[0]);
+	if (!write_msr(GLOBAL_STATUS_RESET, STATUS_OVF_BUF))
+		fail_case("a write of GLOBAL_STATUS_RESET");
+	precise_loop(ROUNDS, XMM_VALUE);
+	event_disable(fd);
+	count[1] = perf_count(fd);
+	ended = (count[1] - 1) / BATCH_PERIOD;
+	count_lost(&ring, &samples[1], &lost[1]);
+	close(fd);
+	/* The record of the last period that has ended can still be written. */
+	return expect_between("records of a store", samples[0], LEAST_RECORDS, MOST_RECORDS + 4) &
+	       expect(lost[0] > 1000, "%lu lost", (long)lost[0]) &
+	       expect_between("samples and lost ones", samples[0] + lost[0],
+			      (count[0] - 1) / BATCH_PERIOD - 1, (count[0] - 1) / BATCH_PERIOD) &
+	       expect_eq("lost later", lost[1], 0) &
+	       expect_between("samples and lost ones at the end",
+			      samples[0] + lost[0] + samples[1], ended - 1, ended);
 }
 
 /* Records of before have the old period. */
@@ -296,12 +419,12 @@ static bool tasks_have_their_own(void)
 	int fd;
 
 	MUST(pin_to_cpu(0));
-	other = fork_other(&go, &back);
+	other = fork_worker(&go, &back, run_other);
 	fd = MUST(perf_open(&attr, -1, 0, -1, 0));
 	if (!ring_map(&ring, fd, 128))
 		fail_case("mmap");
 	event_enable(fd);
-	take_turns(&go, &back);
+	take_turns(&go, &back, TURNS, run_mine);
 	event_disable(fd);
 	count = perf_count(fd);
 	while ((h = ring_next(&ring))) {
@@ -378,6 +501,8 @@ static const struct test tests[] = {
 	{ "samples have the times of their records", times_are_those_of_records },
 	{ "what a record does not have interrupts for each sample", others_interrupt },
 	{ "reads between interrupts are exact", reads_are_exact },
+	{ "switches at any point of a period lose no sample", switches_lose_none },
+	{ "periods without room in the store are lost, and counted", full_stores_lose },
 	{ "samples have the period that they end", periods_change },
 	{ "samples of an event of a CPU are those of the task that ran", tasks_have_their_own },
 	{ "an event that interrupts for each sample joins", other_events_join },

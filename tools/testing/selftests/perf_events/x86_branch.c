@@ -195,27 +195,14 @@ static bool kernel_addresses_are_dropped(void)
 
 #define TURNS	200
 
-/* Runs the other loop each time the gate opens. */
-static pid_t fork_other(struct gate *go, struct gate *back)
+static void run_other(void)
 {
-	pid_t pid = fork_child();
-
-	if (pid)
-		return pid;
-	for (;;) {
-		gate_wait(go);
-		other_loop(50);
-		gate_open(back);
-	}
+	other_loop(50);
 }
 
-static void take_turns(struct gate *go, struct gate *back)
+static void run_mine(void)
 {
-	for (unsigned int i = 0; i < TURNS; i++) {
-		gate_open(go);
-		gate_wait(back);
-		branch_loop(150);
-	}
+	branch_loop(150);
 }
 
 /* Entries with an address of a loop that the sampled task does not run. */
@@ -241,13 +228,13 @@ static bool no_entries_of_others(bool of_cpu)
 
 	need_branches();
 	MUST(pin_to_cpu(0));
-	other = fork_other(&go, &back);
+	other = fork_worker(&go, &back, run_other);
 	attr.sample_period = 311;
 	fd = MUST(perf_open(&attr, of_cpu ? -1 : 0, of_cpu ? 0 : -1, -1, 0));
 	if (!ring_map(&ring, fd, 512))
 		fail_case("mmap");
 	event_enable(fd);
-	take_turns(&go, &back);
+	take_turns(&go, &back, TURNS, run_mine);
 	event_disable(fd);
 	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
 		struct sample s;
@@ -291,15 +278,15 @@ static bool switches_cost(bool with_branches, uint64_t reads, uint64_t writes)
 	if (!kernel_gives_reasons())
 		skip_case("this kernel writes at every switch");
 	MUST(pin_to_cpu(0));
-	other = fork_other(&go, &back);
+	other = fork_worker(&go, &back, run_other);
 	attr.sample_period = 1ull << 40;
 	if (!with_branches)
 		attr.sample_type = PERF_SAMPLE_IP;
 	fd = open_self(&attr, -1);
 	event_enable(fd);
-	take_turns(&go, &back);
+	take_turns(&go, &back, TURNS, run_mine);
 	before = stats_of(BRANCH_REGISTERS);
-	take_turns(&go, &back);
+	take_turns(&go, &back, TURNS, run_mine);
 	after = stats_of(BRANCH_REGISTERS);
 	close(fd);
 	kill_child(other);
@@ -377,6 +364,11 @@ static unsigned int chains_differ(const struct sample *s)
 	return nr < LEVELS;
 }
 
+static void walk_stack(void)
+{
+	stack_walks(LEVELS);
+}
+
 static bool stacks_are_chains(void)
 {
 	struct perf_event_attr attr = branch_attr(PERF_SAMPLE_BRANCH_USER |
@@ -399,13 +391,9 @@ static bool stacks_are_chains(void)
 	MUST(fd);
 	if (!ring_map(&ring, fd, 64))
 		fail_case("mmap");
-	other = fork_other(&go, &back);
+	other = fork_worker(&go, &back, run_other);
 	event_enable(fd);
-	for (unsigned int i = 0; i < 10; i++) {
-		gate_open(&go);
-		gate_wait(&back);
-		stack_walks(LEVELS);
-	}
+	take_turns(&go, &back, 10, walk_stack);
 	event_disable(fd);
 	kill_child(other);
 	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {

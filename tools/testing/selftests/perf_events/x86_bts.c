@@ -378,17 +378,14 @@ static bool unmapped_while_filled(void)
 
 #define TURNS	40
 
-static pid_t fork_other(struct gate *go, struct gate *back)
+static void run_other(void)
 {
-	pid_t pid = fork_child();
+	other_loop(50);
+}
 
-	if (pid)
-		return pid;
-	for (;;) {
-		gate_wait(go);
-		other_loop(50);
-		gate_open(back);
-	}
+static void run_mine(void)
+{
+	branch_loop(15);
 }
 
 static bool others_are_not_traced(void)
@@ -403,14 +400,10 @@ static bool others_are_not_traced(void)
 
 	require_exact_instructions();
 	MUST(pin_to_cpu(0));
-	other = fork_other(&go, &back);
+	other = fork_worker(&go, &back, run_other);
 	open_area(&area, &attr, 64, PROT_READ | PROT_WRITE);
 	event_enable(area.fd);
-	for (unsigned int i = 0; i < TURNS; i++) {
-		gate_open(&go);
-		gate_wait(&back);
-		branch_loop(15);
-	}
+	take_turns(&go, &back, TURNS, run_mine);
 	event_disable(area.fd);
 	kill_child(other);
 	while (next_aux(&area, &r)) {
@@ -674,14 +667,10 @@ static bool samples_of_one_task(void)
 
 	require_exact_instructions();
 	MUST(pin_to_cpu(0));
-	other = fork_other(&go, &back);
+	other = fork_worker(&go, &back, run_other);
 	fd = open_each(&ring, &attr);
 	event_enable(fd);
-	for (unsigned int i = 0; i < TURNS; i++) {
-		gate_open(&go);
-		gate_wait(&back);
-		branch_loop(15);
-	}
+	take_turns(&go, &back, TURNS, run_mine);
 	event_disable(fd);
 	kill_child(other);
 	n = walk_samples(&ring, &attr, &w);

@@ -158,7 +158,7 @@ static bool tasks_have_their_own(void)
 
 	need_precise();
 	MUST(pin_to_cpu(0));
-	other = fork_other(&go, &back);
+	other = fork_worker(&go, &back, run_other);
 	attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, max_precise);
 	for (int i = 0; i < 2; i++) {
 		attr.sample_period = i ? 499 : 293;
@@ -167,7 +167,7 @@ static bool tasks_have_their_own(void)
 			fail_case("mmap");
 		event_enable(fd[i]);
 	}
-	take_turns(&go, &back);
+	take_turns(&go, &back, TURNS, run_mine);
 	for (int i = 0; i < 2; i++) {
 		event_disable(fd[i]);
 		count[i] = perf_count(fd[i]);
@@ -211,15 +211,15 @@ static bool switches_write(unsigned int precise, uint64_t writes)
 	if (!kernel_gives_reasons())
 		skip_case("this kernel writes at every switch");
 	MUST(pin_to_cpu(0));
-	other = fork_other(&go, &back);
+	other = fork_worker(&go, &back, run_other);
 	attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, precise);
 	attr.sample_period = 1ull << 30;
 	fd = open_self(&attr, -1);
 	event_enable(fd);
-	take_turns(&go, &back);
+	take_turns(&go, &back, TURNS, run_mine);
 	for (int i = 0; i < 2; i++)
 		before[i] = stats_of(STORE_REGISTERS + i);
-	take_turns(&go, &back);
+	take_turns(&go, &back, TURNS, run_mine);
 	for (int i = 0; i < 2; i++)
 		after[i] = stats_of(STORE_REGISTERS + i);
 	close(fd);

@@ -52,6 +52,14 @@ static const uint64_t two_regs = 1ull << PERF_REG_X86_SI | 1ull << PERF_REG_X86_
 /* need_precise() sets it. */
 static unsigned int max_precise;
 
+/* No event is throttled. The rate cannot be set while there is no limit of the time. */
+static void allow_any_rate(void)
+{
+	sysctl_set("perf_cpu_time_max_percent", 25);
+	sysctl_set("perf_event_max_sample_rate", 10000000);
+	sysctl_set("perf_cpu_time_max_percent", 0);
+}
+
 static void need_precise(void)
 {
 	char line[32];
@@ -60,10 +68,7 @@ static void need_precise(void)
 		skip_case("no precise samples");
 	max_precise = atoi(line);
 	require_exact_instructions();
-	/* No event is throttled. The rate cannot be set while there is no limit of the time. */
-	sysctl_set("perf_cpu_time_max_percent", 25);
-	sysctl_set("perf_event_max_sample_rate", 10000000);
-	sysctl_set("perf_cpu_time_max_percent", 0);
+	allow_any_rate();
 }
 
 static struct perf_event_attr precise_attr(uint64_t config, unsigned int precise)
@@ -191,26 +196,14 @@ static bool names_insn(unsigned int precise, const struct perf_event_header *h)
 
 #define TURNS	100
 
-static pid_t fork_other(struct gate *go, struct gate *back)
+static void run_other(void)
 {
-	pid_t pid = fork_child();
-
-	if (pid)
-		return pid;
-	for (;;) {
-		gate_wait(go);
-		other_precise_loop(200, 0);
-		gate_open(back);
-	}
+	other_precise_loop(200, 0);
 }
 
-static void take_turns(struct gate *go, struct gate *back)
+static void run_mine(void)
 {
-	for (unsigned int i = 0; i < TURNS; i++) {
-		gate_open(go);
-		gate_wait(back);
-		precise_loop(200, XMM_VALUE);
-	}
+	precise_loop(200, XMM_VALUE);
 }
 
 #endif /* X86_PRECISE_H */

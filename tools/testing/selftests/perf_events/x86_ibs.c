@@ -1,0 +1,785 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Instruction based sampling of AMD (ibs_op, ibs_fetch): the instruction, the data and the period
+ * of each sample of known loops. Instructions are the clock of the machine. The kernel's are
+ * counted, too, so that a sample is identified by its registers, which are those after the
+ * instruction.
+ */
+#include "harness.h"
+
+#ifdef __x86_64__
+#include "workloads.h"
+#include "x86_precise.h"
+
+#define DEVICES		"/sys/bus/event_source/devices/"
+#define IBS_LEAF	0x8000001b
+#define HAS_L2		(1u << 9)	/* bits of its EAX: Zen */
+#define HAS_ZEN4	(1u << 11)
+
+#define CNT_CTL		(1ull << 19)	/* of ibs_op: ops, not cycles */
+#define OP_L3_MISS	(1ull << 16)
+#define FETCH_RAND	(1ull << 57)
+#define FETCH_L3_MISS	(1ull << 59)
+
+/* A multiple of 16 that is none of the rounds of the loops. */
+#define IBS_PERIOD	4112
+/* Instructions of the interrupt's handler behind the start of the counter. */
+#define HANDLER		1500
+
+static uint32_t ibs_caps(void)
+{
+	uint32_t a, b, c, d;
+
+	if (__get_cpuid_max(0x80000000, NULL) < IBS_LEAF)
+		return 0;
+	__cpuid(IBS_LEAF, a, b, c, d);
+	return a;
+}
+
+static void need_ibs(void)
+{
+	if (perf_pmu_type("ibs_op") < 0 || perf_pmu_type("ibs_fetch") < 0)
+		skip_case("no instruction based sampling");
+	require_exact_instructions();
+	allow_any_rate();
+}
+
+static struct perf_event_attr ibs_attr(const char *pmu, uint64_t config)
+{
+	struct perf_event_attr attr = perf_attr(perf_pmu_type(pmu), config);
+
+	attr.disabled = 1;
+	attr.sample_period = IBS_PERIOD;
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_REGS_INTR;
+	attr.sample_regs_intr = two_regs;
+	return attr;
+}
+
+/* ------------------------------------------------------- instructions and periods */
+
+/* What the samples of a loop show. A step is the instructions between two samples in the loop. */
+struct steps {
+	unsigned int	samples, inside, wrong, inexact, other_records, other_periods;
+	unsigned int	steps, too_long, too_short;
+	uint64_t	sum, count;
+};
+
+static void count_step(struct steps *t, int64_t step, uint64_t period)
+{
+	t->steps++;
+	t->sum += step;
+	t->too_long += step > (int64_t)period + 1;
+	t->too_short += step < (int64_t)period - HANDLER;
+}
+
+static void count_sample(struct steps *t, const struct sample *s, unsigned long rounds,
+			 uint64_t period, int64_t *last)
+{
+	int64_t insn;
+
+	t->samples++;
+	t->other_periods += s->period && s->period != period;
+	if (point_of(precise_loop_points, s->ip) < 0) {
+		*last = -1;
+		return;
+	}
+	insn = insn_of(s, precise_loop_points, rounds, true);
+	if (insn < 0) {
+		if (!t->wrong++)
+			ktap_note("sample %u at %#lx: rsi %#lx, rdi %#lx", t->samples, (long)s->ip,
+				  (long)s->intr_regs[0], (long)s->intr_regs[1]);
+		return;
+	}
+	t->inside++;
+	if (*last >= 0)
+		count_step(t, insn - *last, period);
+	*last = insn;
+}
+
+static void sample_loop(struct perf_event_attr *attr, struct steps *t)
+{
+	struct perf_event_header *h;
+	struct ring ring;
+	int64_t last = -1;
+	int fd;
+
+	memset(t, 0, sizeof(*t));
+	fd = open_self(attr, -1);
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	event_enable(fd);
+	precise_loop(20 * ROUNDS, XMM_VALUE);
+	event_disable(fd);
+	t->count = perf_count(fd);
+	while ((h = ring_next(&ring))) {
+		struct sample s;
+
+		if (h->type != PERF_RECORD_SAMPLE) {
+			t->other_records++;
+			continue;
+		}
+		t->inexact += !(h->misc & PERF_RECORD_MISC_EXACT_IP);
+		sample_parse(&s, h, attr);
+		count_sample(t, &s, 20 * ROUNDS, attr->sample_period, &last);
+	}
+	ring_unmap(&ring);
+	close(fd);
+}
+
+/*
+ * Each sample in the loop is of the instruction that its registers say. No two are further apart
+ * than a period, and the instruction that is sampled, unless the kernel had a sample in between.
+ */
+static bool steps_are_right(const char *what, const struct steps *t, uint64_t period)
+{
+	uint64_t insns = 20 * ROUNDS * ROUND;
+
+	return expect_between(what, t->samples, insns / (period + 1), insns / (period - HANDLER)) &
+	       expect(t->inside * 20 >= t->samples * 19, "%s: %u of %u samples in the loop", what,
+		      t->inside, t->samples) &
+	       expect_eq("registers that are not those of the instruction", t->wrong, 0) &
+	       expect_eq("addresses that are not exact", t->inexact, 0) &
+	       expect_eq("other records", t->other_records, 0) &
+	       expect_eq("other periods", t->other_periods, 0) &
+	       expect_eq("steps of more than a period", t->too_long, 0) &
+	       expect(t->too_short * 20 <= t->steps, "%u of %u steps are too short", t->too_short,
+		      t->steps);
+}
+
+/* The count is the periods of the samples, and the rest. */
+static bool count_is_periods(const struct steps *t)
+{
+	return expect_between("count", t->count, (uint64_t)t->samples * IBS_PERIOD,
+			      (uint64_t)(t->samples + 1) * IBS_PERIOD - 1);
+}
+
+static bool ops_are_exact(void)
+{
+	struct perf_event_attr attr;
+	struct steps t;
+
+	need_ibs();
+	attr = ibs_attr("ibs_op", CNT_CTL);
+	attr.sample_type |= PERF_SAMPLE_PERIOD;
+	sample_loop(&attr, &t);
+	return steps_are_right("ops", &t, IBS_PERIOD) & count_is_periods(&t);
+}
+
+/* The low bits of a period are dropped. */
+static bool periods_are_rounded(void)
+{
+	struct perf_event_attr attr;
+	struct steps t;
+
+	need_ibs();
+	attr = ibs_attr("ibs_op", CNT_CTL);
+	attr.sample_period = IBS_PERIOD + 7;
+	attr.sample_type |= PERF_SAMPLE_PERIOD;
+	sample_loop(&attr, &t);
+	return expect_eq("samples of another period than that of the request", t.other_periods,
+			 t.samples) &
+	       expect_eq("registers that are not those of the instruction", t.wrong, 0) &
+	       expect_eq("steps of more than a period", t.too_long, 0) & count_is_periods(&t);
+}
+
+/* An instruction is a cycle. */
+static bool cycles_are_exact(void)
+{
+	struct perf_event_attr attr;
+	struct steps t;
+
+	need_ibs();
+	attr = ibs_attr("ibs_op", 0);
+	attr.sample_type |= PERF_SAMPLE_PERIOD;
+	sample_loop(&attr, &t);
+	return steps_are_right("cycles", &t, IBS_PERIOD) & count_is_periods(&t);
+}
+
+static bool fetches_are_exact(void)
+{
+	struct perf_event_attr attr;
+	struct steps t;
+
+	need_ibs();
+	attr = ibs_attr("ibs_fetch", 0);
+	attr.sample_type |= PERF_SAMPLE_PERIOD;
+	sample_loop(&attr, &t);
+	return steps_are_right("fetches", &t, IBS_PERIOD) & count_is_periods(&t);
+}
+
+/* Of 16 periods each begins with another number from 0 to 15, which makes 7.5 in the mean. */
+static bool random_periods_keep_the_mean(void)
+{
+	struct perf_event_attr attr;
+	struct steps fixed, random;
+	double mean[2];
+
+	need_ibs();
+	attr = ibs_attr("ibs_fetch", 0);
+	sample_loop(&attr, &fixed);
+	attr.config = FETCH_RAND;
+	sample_loop(&attr, &random);
+	mean[0] = (double)fixed.sum / fixed.steps;
+	mean[1] = (double)random.sum / random.steps;
+	return steps_are_right("fixed periods", &fixed, IBS_PERIOD) &
+	       steps_are_right("random periods", &random, IBS_PERIOD) &
+	       expect(mean[0] - mean[1] > 6 && mean[0] - mean[1] < 9,
+		      "means of %.1f and %.1f instructions", mean[0], mean[1]);
+}
+
+/* The maximum is in config where there is no period, and the period that the samples have. */
+static bool config_has_the_period(void)
+{
+	struct perf_event_attr attr;
+	struct steps t;
+
+	need_ibs();
+	attr = ibs_attr("ibs_op", CNT_CTL | IBS_PERIOD >> 4);
+	attr.sample_period = 0;
+	attr.sample_type |= PERF_SAMPLE_PERIOD;
+	sample_loop(&attr, &t);
+	return expect_eq("samples whose period is none", t.other_periods, t.samples) &
+	       expect_between("samples", t.samples, 20 * ROUNDS * ROUND / (IBS_PERIOD + 1),
+			      20 * ROUNDS * ROUND / (IBS_PERIOD - HANDLER)) &
+	       expect_eq("registers that are not those of the instruction", t.wrong, 0) &
+	       count_is_periods(&t);
+}
+
+/* ------------------------------------------------------------ of the core PMU */
+
+static bool precise_is_handed_on(const char *what, uint32_t type, uint64_t config)
+{
+	struct perf_event_attr attr = ibs_attr("ibs_op", 0);
+	bool good = true;
+
+	attr.type = type;
+	attr.config = config;
+	attr.sample_type |= PERF_SAMPLE_PERIOD;
+	for (attr.precise_ip = 1; attr.precise_ip <= 2; attr.precise_ip++) {
+		struct steps t;
+
+		sample_loop(&attr, &t);
+		good &= steps_are_right(what, &t, IBS_PERIOD) & count_is_periods(&t);
+	}
+	return good & expect_refused(what, perf_open(&attr, 0, -1, -1, 0), EOPNOTSUPP,
+				     "precise_ip");
+}
+
+static bool precise_events_are_ops(void)
+{
+	struct perf_event_attr attr;
+
+	need_ibs();
+	attr = ibs_attr("ibs_op", 0);
+	attr.type = PERF_TYPE_HARDWARE;
+	attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+	attr.precise_ip = 1;
+	return precise_is_handed_on("cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES) &
+	       precise_is_handed_on("raw cycles", PERF_TYPE_RAW, 0x76) &
+	       precise_is_handed_on("raw ops", PERF_TYPE_RAW, 0xc1) &
+	       expect_refused("instructions", perf_open(&attr, 0, -1, -1, 0), EOPNOTSUPP,
+			      "precise_ip");
+}
+
+/* ---------------------------------------------------------------------- data */
+
+#define STRIDE		0x440
+#define WORDS		1000
+#define LAPS		400
+#define MEMORY_ROUND	7
+
+/* Each round loads, stores and does both; RSI and RDI are the addresses. */
+asm(".pushsection .text\n"
+    "memory_loop:\n"
+    "20:	mov (%rsi), %eax\n"
+    "21:	mov %ax, (%rdi)\n"
+    "22:	lock decl (%rsi)\n"
+    "23:	add %rdx, %rsi\n"
+    "24:	add %rdx, %rdi\n"
+    "25:	dec %rcx\n"
+    "26:	jnz 20b\n"
+    "	ret\n"
+    "memory_points: .long 20b, 21b, 22b, 23b, 24b, 25b, 26b\n"
+    ".popsection");
+void memory_loop(char *to, char *from, unsigned long stride, unsigned long rounds);
+extern const uint32_t memory_points[MEMORY_ROUND];
+
+static char from[WORDS * STRIDE + 8] __aligned(32768);
+static char to[WORDS * STRIDE + 8] __aligned(32768);
+
+/* The machine's rules for what is at an address; tools/testing/qemu/README.md has them. */
+static uint64_t latency_at(uint64_t address)
+{
+	return 4 << (address >> 10 & 7);
+}
+
+static unsigned int code_at(uint64_t address)
+{
+	return address >> 6 & 15;
+}
+
+/* Level of the cache; 4: none has it. */
+static unsigned int level_at(uint64_t address)
+{
+	unsigned int code = code_at(address);
+
+	return code == 0 || code >= 8 ? 4 : code >= 4 ? 3 : code >= 2 ? 2 : 1;
+}
+
+#define LVL(name)	PERF_MEM_LVLNUM_##name
+
+/* Where a load finds what is beyond L2, by the code of the address; 0: it is in L1 or L2. */
+static unsigned int beyond_l2(unsigned int code)
+{
+	static const unsigned char older[] = {
+		LVL(RAM), 0, 0, 0, LVL(L3), LVL(L3), LVL(L3), LVL(L3), LVL(ANY_CACHE),
+		LVL(ANY_CACHE), LVL(RAM), LVL(RAM), LVL(RAM), LVL(RAM), LVL(IO), LVL(IO),
+	}, zen4[] = {
+		LVL(RAM), 0, 0, 0, LVL(L3), LVL(L3), LVL(L3), LVL(L3), LVL(ANY_CACHE),
+		LVL(ANY_CACHE), LVL(RAM), LVL(RAM), LVL(PMEM), LVL(CXL), LVL(IO), LVL(NA),
+	};
+
+	return ibs_caps() & HAS_ZEN4 ? zen4[code] : older[code];
+}
+
+static unsigned int level_number(uint64_t address, bool load)
+{
+	unsigned int level = level_at(address);
+
+	if (level == 1)
+		return LVL(L1);
+	if (level == 2)
+		return ibs_caps() & HAS_L2 ? LVL(L2) : LVL(NA);
+	return load ? beyond_l2(code_at(address)) : LVL(NA);
+}
+
+static bool is_remote(uint64_t address, bool load)
+{
+	unsigned int code = code_at(address);
+
+	return load && (code == 8 || code == 9 || code == 11 || code == 13);
+}
+
+static unsigned int snoop_at(uint64_t address, bool load)
+{
+	unsigned int code = load ? code_at(address) : 0;
+
+	return code == 8 ? PERF_MEM_SNOOP_HITM : code == 9 ? PERF_MEM_SNOOP_HIT : PERF_MEM_SNOOP_NA;
+}
+
+static unsigned int tlb_at(uint64_t address)
+{
+	if (!(address >> 13 & 1))
+		return PERF_MEM_TLB_L1 | PERF_MEM_TLB_HIT;
+	return PERF_MEM_TLB_L2 | (address >> 14 & 1 ? PERF_MEM_TLB_MISS : PERF_MEM_TLB_HIT);
+}
+
+/* An instruction of the loop and its access. */
+struct access {
+	uint64_t	address;
+	bool		load, locked;
+};
+
+static struct access access_of(const struct sample *s)
+{
+	if (s->ip == memory_points[0])
+		return (struct access){ s->intr_regs[0], true, false };
+	if (s->ip == memory_points[1])
+		return (struct access){ s->intr_regs[1], false, false };
+	if (s->ip == memory_points[2])
+		return (struct access){ s->intr_regs[0], true, true };
+	return (struct access){ 0 };
+}
+
+static bool source_is_right(uint64_t val, const struct access *a)
+{
+	union perf_mem_data_src source = { .val = val };
+
+	if (!a->address)
+		return source.mem_op == PERF_MEM_OP_NA && source.mem_lvl == PERF_MEM_LVL_NA &&
+		       source.mem_snoop == PERF_MEM_SNOOP_NA && source.mem_dtlb == PERF_MEM_TLB_NA;
+	return source.mem_op == (a->load ? PERF_MEM_OP_LOAD : PERF_MEM_OP_STORE) &&
+	       source.mem_lvl_num == level_number(a->address, a->load) &&
+	       source.mem_remote == is_remote(a->address, a->load) &&
+	       source.mem_snoop == snoop_at(a->address, a->load) &&
+	       source.mem_dtlb == tlb_at(a->address) &&
+	       source.mem_lock == (a->locked ? PERF_MEM_LOCK_LOCKED : PERF_MEM_LOCK_NA);
+}
+
+/* The latency of the access, and behind it the cycles from the tag to the retirement. */
+static uint64_t weight_of(const struct sample *s, const struct access *a, bool two)
+{
+	uint64_t latency;
+
+	if (!a->load || level_at(a->address) == 1)
+		return 0;
+	latency = latency_at(a->address);
+	return two ? latency | ((s->ip & 15) + 1 + latency) << 32 : latency;
+}
+
+struct data_tally {
+	unsigned int	samples, inside, kinds[3], codes, address, source, weight, physical, raw;
+};
+
+/* The registers are in the record as they are numbered, from the control register on. */
+static bool raw_is_right(const struct sample *s, uint64_t address)
+{
+	struct {
+		uint32_t	caps;
+		uint64_t	ctl, rip, data, data2, data3, linear, physical;
+	} __packed *raw = (void *)s->raw;
+	unsigned int more = !!(ibs_caps() & 1 << 5) + !!(ibs_caps() & 1 << 10);
+
+	return s->raw_size == sizeof(*raw) + 8 * more && raw->caps == ibs_caps() &&
+	       raw->rip == s->ip && (raw->ctl >> 17 & 7) == 7 && raw->linear == address &&
+	       (!address || raw->physical == s->phys_addr);
+}
+
+static void check_data(const struct sample *s, const struct perf_event_attr *attr,
+		       struct data_tally *t)
+{
+	struct access a = access_of(s);
+	bool two = attr->sample_type & PERF_SAMPLE_WEIGHT_STRUCT;
+
+	t->samples++;
+	if (s->ip < memory_points[0] || s->ip > memory_points[MEMORY_ROUND - 1])
+		return;
+	t->inside++;
+	if (a.address) {
+		t->kinds[a.locked ? 2 : !a.load]++;
+		t->codes |= 1u << code_at(a.address);
+	}
+	t->address += s->addr != a.address;
+	t->weight += s->weight != weight_of(s, &a, two);
+	t->physical += a.address ? !s->phys_addr || (s->phys_addr ^ a.address) & 4095 :
+		       !!s->phys_addr;
+	t->raw += !raw_is_right(s, a.address);
+	if (!source_is_right(s->data_src, &a) && !t->source++)
+		ktap_note("source %#lx at %#lx, which is that of %#lx", (long)s->data_src,
+			  (long)s->ip, (long)a.address);
+}
+
+static void sample_memory(struct perf_event_attr *attr, struct data_tally *t)
+{
+	struct perf_event_header *h;
+	struct ring ring;
+	int fd;
+
+	memset(t, 0, sizeof(*t));
+	memset(from, 0, sizeof(from));
+	memset(to, 0, sizeof(to));
+	fd = open_self(attr, -1);
+	if (!ring_map(&ring, fd, 128))
+		fail_case("mmap");
+	event_enable(fd);
+	for (unsigned int i = 0; i < LAPS; i++)
+		memory_loop(to, from, STRIDE, WORDS);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+
+		if (!sample_parse(&s, h, attr))
+			fail_case("a sample");
+		check_data(&s, attr, t);
+	}
+	ring_unmap(&ring);
+	close(fd);
+}
+
+static struct perf_event_attr data_attr(uint64_t weight)
+{
+	struct perf_event_attr attr = ibs_attr("ibs_op", CNT_CTL);
+
+	attr.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_PHYS_ADDR |
+			    PERF_SAMPLE_RAW | weight;
+	return attr;
+}
+
+static bool data_are_exact(uint64_t weight)
+{
+	struct perf_event_attr attr = data_attr(weight);
+	struct data_tally t;
+
+	sample_memory(&attr, &t);
+	return expect_between("samples", t.samples, LAPS * WORDS * MEMORY_ROUND / (IBS_PERIOD + 1),
+			      LAPS * WORDS * MEMORY_ROUND / (IBS_PERIOD - HANDLER)) &
+	       expect(t.inside * 20 >= t.samples * 19, "%u of %u samples in the loop", t.inside,
+		      t.samples) &
+	       expect(t.kinds[0] > 50 && t.kinds[1] > 50 && t.kinds[2] > 50,
+		      "%u loads, %u stores, %u of both", t.kinds[0], t.kinds[1], t.kinds[2]) &
+	       expect_eq("codes of sources", t.codes, 0xffff) &
+	       expect_eq("wrong addresses", t.address, 0) &
+	       expect_eq("wrong physical addresses", t.physical, 0) &
+	       expect_eq("wrong sources", t.source, 0) & expect_eq("wrong weights", t.weight, 0) &
+	       expect_eq("wrong raw records", t.raw, 0);
+}
+
+static bool samples_have_their_data(void)
+{
+	need_ibs();
+	return data_are_exact(PERF_SAMPLE_WEIGHT);
+}
+
+static bool weights_have_two_latencies(void)
+{
+	need_ibs();
+	return data_are_exact(PERF_SAMPLE_WEIGHT_STRUCT);
+}
+
+/* ------------------------------------------------------------------- L3 misses */
+
+static bool ops_have_missed(void)
+{
+	struct perf_event_attr attr = data_attr(PERF_SAMPLE_WEIGHT);
+	unsigned int samples = 0, hits = 0;
+	struct perf_event_header *h;
+	struct ring ring;
+	int fd;
+
+	attr.config |= OP_L3_MISS;
+	memset(from, 0, sizeof(from));
+	memset(to, 0, sizeof(to));
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 128))
+		fail_case("mmap");
+	event_enable(fd);
+	for (unsigned int i = 0; i < LAPS; i++)
+		memory_loop(to, from, STRIDE, WORDS);
+	event_disable(fd);
+	for (; (h = ring_find(&ring, PERF_RECORD_SAMPLE)); samples++) {
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		hits += !s.addr || level_at(s.addr) < 4;
+	}
+	ring_unmap(&ring);
+	close(fd);
+	/* 2 of 7 are loads, of which 9 in 16 miss; a period follows each that does not. */
+	return expect_between("ops that have missed L3", samples, 40, 200) &
+	       expect_eq("ops that have not", hits, 0);
+}
+
+static bool fetches_have_missed(void)
+{
+	struct perf_event_attr attr = ibs_attr("ibs_fetch", FETCH_L3_MISS);
+	unsigned int samples = 0, hits = 0;
+	struct perf_event_header *h;
+	struct ring ring;
+	int fd;
+
+	attr.sample_period = 1024;
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 128))
+		fail_case("mmap");
+	event_enable(fd);
+	for (unsigned int i = 0; i < 20000; i++)
+		getppid();
+	event_disable(fd);
+	for (; (h = ring_find(&ring, PERF_RECORD_SAMPLE)); samples++) {
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		hits += level_at(s.ip) < 4;
+	}
+	ring_unmap(&ring);
+	close(fd);
+	return expect(samples > 100, "%u fetches that have missed L3", samples) &
+	       expect_eq("fetches that have not", hits, 0);
+}
+
+static bool misses_can_be_selected(void)
+{
+	struct perf_event_attr attr;
+
+	need_ibs();
+	if (ibs_caps() & HAS_ZEN4)
+		return ops_have_missed() & fetches_have_missed();
+	attr = ibs_attr("ibs_op", OP_L3_MISS);
+	if (!expect_refused("ops", perf_open(&attr, 0, -1, -1, 0), EINVAL, "config"))
+		return false;
+	attr = ibs_attr("ibs_fetch", FETCH_L3_MISS);
+	return expect_refused("fetches", perf_open(&attr, 0, -1, -1, 0), EINVAL, "config");
+}
+
+static bool files_say_what_there_is(void)
+{
+	static const struct {
+		const char	*path, *text;
+		bool		zen4;
+	} files[] = {
+		{ "ibs_op/format/cnt_ctl", "config:19" },
+		{ "ibs_op/format/l3missonly", "config:16", true },
+		{ "ibs_op/caps/zen4_ibs_extensions", "1", true },
+		{ "ibs_fetch/format/rand_en", "config:57" },
+		{ "ibs_fetch/format/l3missonly", "config:59", true },
+		{ "ibs_fetch/caps/zen4_ibs_extensions", "1", true },
+	};
+	bool good = true;
+
+	need_ibs();
+	for (unsigned int i = 0; i < ARRAY_SIZE(files); i++) {
+		char path[128], line[32] = "";
+
+		snprintf(path, sizeof(path), DEVICES "%s", files[i].path);
+		if (files[i].zen4 && !(ibs_caps() & HAS_ZEN4)) {
+			good &= expect(access(path, F_OK), "%s is absent", files[i].path);
+			continue;
+		}
+		read_line(path, line, sizeof(line));
+		line[strcspn(line, "\n")] = 0;
+		good &= expect(!strcmp(line, files[i].text), "%s is \"%s\"", files[i].path, line);
+	}
+	return good;
+}
+
+/* ----------------------------------------------------------------------- tasks */
+
+static bool tasks_have_their_own(void)
+{
+	struct gate go = gate_new(), back = gate_new();
+	unsigned int samples = 0, foreign = 0;
+	struct perf_event_attr attr;
+	struct perf_event_header *h;
+	struct ring ring[2];
+	uint64_t count[2];
+	pid_t other;
+	int fd[2];
+
+	need_ibs();
+	MUST(pin_to_cpu(0));
+	other = fork_worker(&go, &back, run_other);
+	attr = ibs_attr("ibs_op", CNT_CTL);
+	attr.sample_period = 2048;
+	for (int i = 0; i < 2; i++) {
+		fd[i] = MUST(perf_open(&attr, i ? other : 0, -1, -1, 0));
+		if (!ring_map(&ring[i], fd[i], 64))
+			fail_case("mmap");
+		event_enable(fd[i]);
+	}
+	for (unsigned int i = 0; i < 10; i++)
+		take_turns(&go, &back, TURNS, run_mine);
+	for (int i = 0; i < 2; i++) {
+		event_disable(fd[i]);
+		count[i] = perf_count(fd[i]);
+		while ((h = ring_find(&ring[i], PERF_RECORD_SAMPLE))) {
+			struct sample s;
+
+			sample_parse(&s, h, &attr);
+			samples++;
+			foreign += (pid_t)s.pid != (i ? other : getpid()) ||
+				   point_of(i ? precise_loop_points : other_precise_loop_points,
+					    s.ip) >= 0;
+		}
+	}
+	kill_child(other);
+	/* The loops alone are a million instructions each. */
+	return expect_eq("samples of the other task", foreign, 0) &
+	       expect_between("samples", samples, (count[0] + count[1]) / 2048 - 2 * TURNS,
+			      (count[0] + count[1]) / 2048) &
+	       expect(count[0] > 1000000 && count[1] > 1000000, "counts: %lu and %lu",
+		      (long)count[0], (long)count[1]);
+}
+
+/* ---------------------------------------------------------------------- errors */
+
+#define ATTR(...)	{ .sample_period = IBS_PERIOD, __VA_ARGS__ }
+
+/* The stock kernel answers with the same numbers. */
+static const struct {
+	const char		*name;
+	bool			fetch;
+	int			error;
+	struct perf_event_attr	attr;
+	const char		*reason;
+} requests[] = {
+	{ "a period", false, 0, ATTR() },
+	{ "a period of fetches", true, 0, ATTR() },
+	{ "ops", false, 0, ATTR(.config = CNT_CTL) },
+	{ "random fetches", true, 0, ATTR(.config = FETCH_RAND) },
+	{ "a frequency", false, 0, { .freq = 1, .sample_freq = 1000 } },
+	{ "inherited", false, 0, ATTR(.inherit = 1) },
+	{ "pinned", false, 0, ATTR(.pinned = 1) },
+	{ "a maximum", false, 0, { .config = 0x100 } },
+	{ "no period", false, EINVAL, { .config = 0 }, "sample_period" },
+	{ "no period of fetches", true, EINVAL, { .config = 0 }, "sample_period" },
+	{ "a period and a maximum", false, EINVAL, ATTR(.config = 0x100), "config" },
+	{ "a period of 100003", false, 0, { .sample_period = 100003 } },
+	{ "a period of 8", true, 0, { .sample_period = 8 } },
+	{ "the enable bit", false, EINVAL, ATTR(.config = 1 << 17), "config" },
+	{ "the valid bit", false, EINVAL, ATTR(.config = 1 << 18), "config" },
+	{ "a count", false, EINVAL, ATTR(.config = 1ull << 32), "config" },
+	{ "the enable bit of fetches", true, EINVAL, ATTR(.config = 1ull << 48), "config" },
+	{ "a bit of ops for fetches", true, EINVAL, ATTR(.config = CNT_CTL), "config" },
+	{ "exclude_user", false, EINVAL, ATTR(.exclude_user = 1), "exclude" },
+	{ "exclude_kernel", true, EINVAL, ATTR(.exclude_kernel = 1), "exclude" },
+	{ "exclude_hv", false, EINVAL, ATTR(.exclude_hv = 1), "exclude" },
+	{ "exclude_idle", false, EINVAL, ATTR(.exclude_idle = 1), "exclude" },
+	{ "exclude_host", false, EINVAL, ATTR(.exclude_host = 1), "exclude" },
+	{ "exclude_guest", false, EINVAL, ATTR(.exclude_guest = 1), "exclude" },
+};
+
+static bool requests_are_answered(void)
+{
+	bool good = true;
+
+	need_ibs();
+	for (unsigned int i = 0; i < ARRAY_SIZE(requests); i++) {
+		struct perf_event_attr attr = requests[i].attr;
+		int fd;
+
+		attr.type = perf_pmu_type(requests[i].fetch ? "ibs_fetch" : "ibs_op");
+		attr.size = sizeof(attr);
+		attr.disabled = 1;
+		attr.sample_type = PERF_SAMPLE_IP;
+		fd = perf_open(&attr, 0, -1, -1, 0);
+		if (requests[i].error)
+			good &= expect_refused(requests[i].name, fd, requests[i].error,
+					       requests[i].reason);
+		else
+			good &= expect_errno(requests[i].name, fd, 0);
+		if (fd >= 0)
+			close(fd);
+	}
+	return good;
+}
+
+/* Events of two PMUs with counters are in no group, either. */
+static bool groups_have_one(void)
+{
+	struct perf_event_attr soft = sw_attr(PERF_COUNT_SW_PAGE_FAULTS), op, fetch;
+	int of_soft, of_op;
+
+	need_ibs();
+	op = ibs_attr("ibs_op", 0);
+	fetch = ibs_attr("ibs_fetch", 0);
+	of_soft = MUST(perf_open(&soft, 0, -1, -1, 0));
+	of_op = MUST(perf_open(&op, 0, -1, -1, 0));
+	return expect_errno("page faults and ops", perf_open(&op, 0, -1, of_soft, 0), 0) &
+	       expect_refused("ops again", perf_open(&op, 0, -1, of_soft, 0), EINVAL, "group") &
+	       expect_errno("ops and page faults", perf_open(&soft, 0, -1, of_op, 0), 0) &
+	       expect_refused("ops and ops", perf_open(&op, 0, -1, of_op, 0), EINVAL, "group") &
+	       expect_refused("ops and fetches", perf_open(&fetch, 0, -1, of_op, 0), EINVAL,
+			      "group");
+}
+
+static const struct test tests[] = {
+	{ "ops: each sample is of the instruction that its registers say", ops_are_exact },
+	{ "cycles: each sample is of the instruction that its registers say", cycles_are_exact },
+	{ "fetches: each sample is of the instruction that its registers say", fetches_are_exact },
+	{ "periods are multiples of 16", periods_are_rounded },
+	{ "random periods keep the mean", random_periods_keep_the_mean },
+	{ "without a period config has it", config_has_the_period },
+	{ "precise cycles and ops are those of ibs_op", precise_events_are_ops },
+	{ "samples have address, source, latency and registers", samples_have_their_data },
+	{ "a weight has two latencies", weights_have_two_latencies },
+	{ "misses of L3 can be selected where the part can", misses_can_be_selected },
+	{ "files say what the part has", files_say_what_there_is },
+	{ "a task's samples are its own", tasks_have_their_own },
+	{ "each request has its errno", requests_are_answered },
+	{ "a group has one event of each PMU", groups_have_one },
+};
+
+TESTS_MAIN(tests)
+#else
+TESTS_MAIN_SKIPPED("instruction based sampling", "not an x86")
+#endif
