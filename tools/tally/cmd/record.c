@@ -716,6 +716,7 @@ static int record_open_events(struct record_run *run, bool on_exec, struct tally
 	int ret;
 
 	if (run->options.argv) {
+		run->command.to_stderr = !strcmp(run->output, "-");
 		ret = tally_command_prepare(&run->command, run->options.argv, err);
 		if (ret)
 			return ret;

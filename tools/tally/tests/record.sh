@@ -145,6 +145,9 @@ recorded "$dir/threads" -a --threads 2 -e cpu-clock -- sleep 0.3
 result $? "two reading threads"
 $tally record -q -o - -e faults -c 1 -- true | $tally check - >/dev/null
 result $? "a pipe"
+$tally record -q -o - -e faults -c 1 -- echo printed 2>"$dir/printed" >"$dir/pipe" &&
+	$tally check "$dir/pipe" >/dev/null && [ "$(cat "$dir/printed")" = printed ]
+result $? "what a command prints is not in the pipe"
 if $tally record -q -z -o "$dir/zstd" -e faults -c 1 -- true 2>"$dir/error"; then
 	$tally check "$dir/zstd" >/dev/null
 	result $? "compressed"
