@@ -163,6 +163,12 @@ kill -TERM $!
 wait $! && $tally check "$dir/attach" >/dev/null &&
 	grep -q 'tally record: [0-9]* samples, 0 lost, [0-9.]* MB in' "$dir/progress"
 result $? "a signal ends it with a complete file"
+sleep 0.6 &
+first=$!
+sh -c 'sleep 1.2; exec true' &
+$tally record -q -e faults -c 1 -o "$dir/both" -p $first,$!
+$tally check "$dir/both" >/dev/null && [ "$(samples "$dir/both")" -gt 10 ]
+result $? "a process is recorded when another has ended"
 $tally record -q -e faults -o "$dir/status" -- sh -c 'exit 5'
 [ $? = 5 ]
 result $? "exit status of the command"
