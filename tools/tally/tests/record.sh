@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # tally record: files that "tally check" accepts, and that perf reads with the same contents.
 # TALLY is the program, by default the one in PATH.
+. "$(dirname "$0")/lib/compare.sh"
 tally=${TALLY:-tally}
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -41,11 +42,9 @@ work='i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
 same_header() {
 	perf record -q -e cpu-clock -o "$dir/perf" -- sh -c "$work" >/dev/null 2>&1 || return 1
 	for file in perf plain; do
-		perf report --header-only -i "$dir/$file" 2>/dev/null |
-			grep -E '^# (hostname|os release|arch|nrcpus|cpudesc|cpuid|total mem|pmu map)' \
-			>"$dir/$file.header"
+		machine_lines "$dir/$file" >"$dir/$file.header"
 	done
-	[ "$(wc -l <"$dir/plain.header")" -ge 7 ] && diff "$dir/perf.header" "$dir/plain.header"
+	[ "$(wc -l <"$dir/plain.header")" -ge 10 ] && diff "$dir/perf.header" "$dir/plain.header"
 }
 
 same_attrs() {
