@@ -181,12 +181,19 @@ compare: ## random calls on stock and ours: which answers differ? N=cases SEED=n
 		$(if $(PMU),--pmu $(PMU)) $(if $(N),--cases $(N)) \
 		$(if $(SEED),--seed $(SEED)) $(CASES)
 
-tally: ## the recorder and reader of perf.data, in build/tally; check-tally: and its tests
+tally: ## the recorder and reader of perf.data, in build/tally
 	@scripts/need tally
 	@$(MAKE) --no-print-directory -C tools/tally O=$(OUT)/tally
 
-check-tally: tally ## tools/tally: round trips, mutated files, perf, flame graph; TEST='name...'
-	@$(MAKE) --no-print-directory -C tools/tally O=$(OUT)/tally check
+base-perf: stock-tree ## the base's own perf for this host, in build/base-perf
+	@scripts/base-perf $(STOCK) $(OUT)/base-perf
+
+# COMPARE_WITH= builds no perf of the base: the tests with it are run if it is there, or skipped.
+COMPARE_WITH ?= base-perf
+check-tally: ## tools/tally: round trips, mutated files, perf, flame graph; TEST='name...'
+check-tally: tally $(COMPARE_WITH)
+	@BASE_PERF=$(OUT)/base-perf/perf \
+		$(MAKE) --no-print-directory -C tools/tally O=$(OUT)/tally check
 
 qemu: ## QEMU for ARCH: x86_64 with our PMU model, arm64 with exact counts on several CPUs
 	@tools/testing/qemu/build $(OUT)/qemu $(ARCH)
@@ -201,4 +208,5 @@ check-models: ## our kernel under the numbers of every x86 processor line that i
 
 .PHONY: storm qemu check-qemu check-models check check-debug check-stock check-consumers consumers
 .PHONY: others flavour
-.PHONY: check-style docs bench profile perf-test check-clients mutants compare tally check-tally
+.PHONY: check-style docs bench profile perf-test check-clients mutants compare
+.PHONY: tally check-tally base-perf

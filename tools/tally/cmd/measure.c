@@ -4,7 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <time.h>
+#include <unistd.h>
 
 /* A list of tasks, "1,20,300". The array becomes longer with each call. */
 static int measure_tasks(const char *text, pid_t **tasks, int *n)
@@ -100,6 +102,107 @@ int measure_wait(const struct measure_options *options, double seconds)
 	}
 	ret = sigtimedwait(&options->signals, NULL, &time);
 	return ret > 0 ? ret : 0;
+}
+
+/*
+ * An event of a place: its events write to one buffer, and each of their files is ready when that
+ * is to be emptied. A buffer that is overwritten is not emptied before the end.
+ */
+static struct pollfd measure_poll_fd(const struct tally_opened *session, int place)
+{
+	struct pollfd poll = { .fd = -1 };
+
+	for (int event = 0; event < session->events->n && !poll.events; event++) {
+		int fd = session->fds[(size_t)event * session->nr_places + place];
+		bool overwrite = session->events->event[event].attr.write_backward;
+
+		if (fd < 0 || (overwrite && poll.fd >= 0))
+			continue;
+		poll.fd = fd;
+		poll.events = overwrite ? 0 : POLLIN;
+	}
+	return poll;
+}
+
+/**
+ * measure_poll_init() - prepare to wait for records, for the end of tasks and for signals
+ * @poll: is initialized
+ * @session: events with their buffers
+ * @options: options with the set of signals
+ * @err: reason for a failure
+ *
+ * Return: 0 or a negative error code.
+ */
+int measure_poll_init(struct measure_poll *poll, const struct tally_opened *session,
+		      const struct measure_options *options, struct tally_error *err)
+{
+	struct pollfd *signals;
+
+	poll->n = session->nr_places;
+	poll->open = 0;
+	poll->fds = calloc(poll->n + 1, sizeof(*poll->fds));
+	if (!poll->fds)
+		return tally_fail(err, ENOMEM, "out of memory");
+	for (int place = 0; place < poll->n; place++) {
+		poll->fds[place] = measure_poll_fd(session, place);
+		poll->open += poll->fds[place].fd >= 0;
+	}
+	signals = &poll->fds[poll->n];
+	signals->fd = signalfd(-1, &options->signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	signals->events = POLLIN;
+	if (signals->fd >= 0)
+		return 0;
+	free(poll->fds);
+	poll->fds = NULL;
+	return tally_fail(err, errno, "signalfd: %s", strerror(errno));
+}
+
+/* Leaves out the tasks that have ended: poll() would return at once. */
+static void measure_poll_drop(struct measure_poll *poll)
+{
+	for (int i = 0; i < poll->n; i++) {
+		if (poll->fds[i].fd >= 0 && poll->fds[i].revents & (POLLHUP | POLLERR)) {
+			poll->fds[i].fd = -1;
+			poll->open--;
+		}
+	}
+}
+
+/**
+ * measure_poll_wait() - wait for a buffer to be emptied, the end of a task, or a signal
+ * @poll: what to wait for
+ * @seconds: at most this long
+ *
+ * Return: number of the signal, 0 without one.
+ */
+int measure_poll_wait(struct measure_poll *poll, double seconds)
+{
+	struct signalfd_siginfo info;
+	struct timespec time = { 0 };
+
+	if (seconds > 0) {
+		time.tv_sec = seconds;
+		time.tv_nsec = (seconds - time.tv_sec) * 1e9;
+	}
+	if (ppoll(poll->fds, poll->n + 1, &time, NULL) <= 0)
+		return 0;
+	measure_poll_drop(poll);
+	if (read(poll->fds[poll->n].fd, &info, sizeof(info)) != sizeof(info))
+		return 0;
+	return info.ssi_signo;
+}
+
+/**
+ * measure_poll_end() - free what measure_poll_init() has allocated
+ * @poll: as it was initialized, or all zero
+ */
+void measure_poll_end(struct measure_poll *poll)
+{
+	if (!poll->fds)
+		return;
+	close(poll->fds[poll->n].fd);
+	free(poll->fds);
+	poll->fds = NULL;
 }
 
 /**

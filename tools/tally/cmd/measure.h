@@ -3,6 +3,7 @@
 #ifndef TALLY_MEASURE_H
 #define TALLY_MEASURE_H
 
+#include <poll.h>
 #include <signal.h>
 
 #include "tally_open.h"
@@ -19,6 +20,18 @@ struct measure_options {
 	sigset_t signals;
 };
 
+/**
+ * struct measure_poll - what a main loop waits for
+ * @fds: an event of each place, and behind these the signals
+ * @n: number of places
+ * @open: places that still may get records
+ */
+struct measure_poll {
+	struct pollfd *fds;
+	int n;
+	int open;
+};
+
 /* The long names, entries of struct option; the letters are "aC:p:t:G:". */
 #define MEASURE_TARGET_OPTIONS				\
 	{ "all-cpus", no_argument, NULL, 'a' },		\
@@ -30,6 +43,10 @@ struct measure_options {
 int measure_target_option(struct tally_target *target, int option, char *value);
 void measure_block_signals(struct measure_options *options);
 int measure_wait(const struct measure_options *options, double seconds);
+int measure_poll_init(struct measure_poll *poll, const struct tally_opened *session,
+		      const struct measure_options *options, struct tally_error *err);
+int measure_poll_wait(struct measure_poll *poll, double seconds);
+void measure_poll_end(struct measure_poll *poll);
 bool measure_target_alive(const struct tally_target *target);
 double measure_now(void);
 int measure_complain(const char *command, const struct tally_error *err);

@@ -3,13 +3,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -585,59 +583,6 @@ static void record_pass(struct record_run *run)
 		tally_stream_round(run->parts[0].stream);
 }
 
-/**
- * struct record_poll - what the main loop waits for
- * @fds: buffers, and behind these the signals
- * @n: number of buffers
- * @open: buffers that still may get records
- */
-struct record_poll {
-	struct pollfd *fds;
-	int n;
-	int open;
-};
-
-static int record_poll_init(struct record_run *run, struct record_poll *wait,
-			    struct tally_error *err)
-{
-	wait->n = run->rings.n;
-	wait->open = wait->n;
-	wait->fds = calloc(wait->n + 1, sizeof(*wait->fds));
-	if (!wait->fds)
-		return tally_fail(err, ENOMEM, "out of memory");
-	for (int i = 0; i < wait->n; i++) {
-		wait->fds[i].fd = run->rings.ring[i].fd;
-		wait->fds[i].events = run->rings.ring[i].overwrite ? 0 : POLLIN;
-	}
-	wait->fds[wait->n].fd = signalfd(-1, &run->options.signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	wait->fds[wait->n].events = POLLIN;
-	if (wait->fds[wait->n].fd >= 0)
-		return 0;
-	free(wait->fds);
-	return tally_fail(err, errno, "signalfd: %s", strerror(errno));
-}
-
-/* Number of a signal that has arrived, 0 if none has. */
-static int record_signal(const struct record_poll *wait)
-{
-	struct signalfd_siginfo info;
-
-	if (read(wait->fds[wait->n].fd, &info, sizeof(info)) != sizeof(info))
-		return 0;
-	return info.ssi_signo;
-}
-
-/* Leaves out the buffers of tasks that have ended: poll() would return at once. */
-static void record_drop_ended(struct record_poll *wait)
-{
-	for (int i = 0; i < wait->n; i++) {
-		if (wait->fds[i].fd >= 0 && wait->fds[i].revents & (POLLHUP | POLLERR)) {
-			wait->fds[i].fd = -1;
-			wait->open--;
-		}
-	}
-}
-
 /* True if the recording continues after a signal. */
 static bool record_continues(struct record_run *run, int signal)
 {
@@ -654,16 +599,16 @@ static bool record_continues(struct record_run *run, int signal)
 	return false;
 }
 
-static void record_loop(struct record_run *run, struct record_poll *wait)
+static void record_loop(struct record_run *run, struct measure_poll *poll)
 {
 	double shown = measure_now();
+	int signal = 0;
 
-	while (record_continues(run, record_signal(wait)) && wait->open) {
+	while (record_continues(run, signal) && poll->open) {
 		if (run->max_size && tally_writer_size(run->writer) >= run->max_size)
 			break;
-		poll(wait->fds, wait->n + 1, 500);
+		signal = measure_poll_wait(poll, 0.5);
 		record_pass(run);
-		record_drop_ended(wait);
 		if (measure_now() - shown >= 1) {
 			shown = measure_now();
 			record_progress(run, false);
@@ -686,8 +631,8 @@ static int record_enable(struct record_run *run, bool on_exec, struct tally_erro
 static int record_measure(struct record_run *run, bool on_exec, struct tally_error *err)
 {
 	bool late = run->options.argv && run->delay > 0;
-	struct record_poll wait;
-	int ret = record_poll_init(run, &wait, err);
+	struct measure_poll poll;
+	int ret = measure_poll_init(&poll, &run->session, &run->options, err);
 
 	if (ret)
 		return ret;
@@ -698,15 +643,14 @@ static int record_measure(struct record_run *run, bool on_exec, struct tally_err
 	if (!ret && late)
 		ret = record_enable(run, false, err);
 	if (!ret)
-		record_loop(run, &wait);
+		record_loop(run, &poll);
 	run->pump.enable_aux = false;
 	tally_ioctl(&run->session, PERF_EVENT_IOC_DISABLE);
 	record_pass(run);
 	tally_pump_last(&run->pump);
 	if (!ret && run->command.pid)
 		waitpid(run->command.pid, &run->status, 0);
-	close(wait.fds[wait.n].fd);
-	free(wait.fds);
+	measure_poll_end(&poll);
 	return ret;
 }
 
@@ -716,6 +660,7 @@ static int record_open_events(struct record_run *run, bool on_exec, struct tally
 	int ret;
 
 	if (run->options.argv) {
+		run->command.to_stderr = !strcmp(run->output, "-");
 		ret = tally_command_prepare(&run->command, run->options.argv, err);
 		if (ret)
 			return ret;

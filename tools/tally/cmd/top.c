@@ -16,8 +16,6 @@
 #define TOP_DEFAULT	"cycles:P"
 /* Bytes of records that wait for their turn at most. */
 #define TOP_ORDER	(64 << 20)
-/* Seconds between two passes over the buffers. */
-#define TOP_PASS	0.1
 
 /**
  * struct top_entry - a function
@@ -385,23 +383,38 @@ static void top_print(struct top_run *run, double seconds)
 		run->entries[i].weight *= 0.875;
 }
 
-static int top_loop(struct top_run *run)
+static void top_pass(struct top_run *run)
+{
+	tally_pump_pass(&run->pump);
+	tally_order_round(&run->order);
+}
+
+/* Shows what has been sampled. After a second pass all records of the first one are complete. */
+static int top_update(struct top_run *run, double seconds)
+{
+	top_pass(run);
+	if (run->failed || top_sort(run))
+		return -ENOMEM;
+	top_print(run, seconds);
+	return 0;
+}
+
+/* The buffers are emptied when a part of one is full, and for each update. */
+static int top_loop(struct top_run *run, struct measure_poll *poll)
 {
 	double shown = measure_now();
 	long updates = 0;
 
 	while (!run->failed) {
-		int signal = measure_wait(&run->options, TOP_PASS);
-		bool last = (signal && signal != SIGCHLD) ||
+		int signal = measure_poll_wait(poll, shown + run->delay - measure_now());
+		bool last = (signal && signal != SIGCHLD) || !poll->open ||
 			!measure_target_alive(&run->options.target);
 
-		tally_pump_pass(&run->pump);
-		tally_order_round(&run->order);
+		top_pass(run);
 		if (!last && measure_now() - shown < run->delay)
 			continue;
-		if (top_sort(run))
+		if (top_update(run, measure_now() - shown))
 			return -ENOMEM;
-		top_print(run, measure_now() - shown);
 		shown = measure_now();
 		updates++;
 		if (last || updates == run->updates)
@@ -417,6 +430,7 @@ static int top_open(struct top_run *run, struct tally_error *err)
 
 	target.per_cpu = true;
 	record_prepare_attrs(&run->events, &run->setup, false);
+	tally_rings_watermark(&run->events, run->pages);
 	run->session.events = &run->events;
 	ret = tally_open(&run->session, &target, err);
 	if (!ret)
@@ -433,13 +447,17 @@ static int top_open(struct top_run *run, struct tally_error *err)
 
 static int top_run_all(struct top_run *run)
 {
+	struct measure_poll poll = { 0 };
 	struct tally_error err = { 0 };
 	int ret = top_open(run, &err);
 
+	if (!ret)
+		ret = measure_poll_init(&poll, &run->session, &run->options, &err);
 	if (!ret && tally_ioctl(&run->session, PERF_EVENT_IOC_ENABLE))
 		ret = tally_explain(&err, errno, "enable");
-	if (!ret && (top_learn_running(run) || top_loop(run)))
+	if (!ret && (top_learn_running(run) || top_loop(run, &poll)))
 		ret = tally_fail(&err, ENOMEM, "out of memory");
+	measure_poll_end(&poll);
 	tally_pump_stop(&run->pump);
 	run->samples = 0;
 	tally_order_end(&run->order);

@@ -311,16 +311,18 @@ int tally_explain(struct tally_error *err, int error, const char *what);
  * @pid: its process, which has forked and waits
  * @go: writing end of the pipe that it waits at
  * @failed: reading end of the pipe that gets the errno of a failed exec
+ * @to_stderr: what it prints to its output is an error output, since the output is for data
  */
 struct tally_command {
 	pid_t pid;
 	int go;
 	int failed;
+	bool to_stderr;
 };
 
 /**
  * tally_command_prepare() - fork a process that will execute a program
- * @command: gets the process
+ * @command: gets the process; with to_stderr set
  * @argv: program and arguments, up to NULL
  * @err: gets the reason
  *

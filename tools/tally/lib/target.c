@@ -186,6 +186,8 @@ int tally_command_prepare(struct tally_command *command, char **argv, struct tal
 		close(failed[0]);
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
+		if (command->to_stderr)
+			dup2(STDERR_FILENO, STDOUT_FILENO);
 		wait_and_execute(argv, go[0], failed[1]);
 	}
 	close(go[0]);

@@ -3,7 +3,8 @@
  * AUX areas: what an area had is in the file as it was, and is described for a decoder. The area is
  * memory that the test fills as a driver does; the PMUs are files that it makes.
  *
- * usage: auxtrace [PATH] - with a path: write a file with branch traces, for perf to decode
+ * usage: auxtrace [PATH FORM] - with a path: write a file with branch traces, for perf to decode;
+ * FORM is file, zstd, pipe or dir
  */
 #include "made.h"
 #include "tally_open.h"
@@ -16,6 +17,8 @@
 #define AREA_ROUNDS	7
 #define BTS_TYPE	77
 #define BTS_BRANCHES	100
+#define BTS_TASK	100
+#define BTS_ID		1001
 
 static char folder[] = "/tmp/tally-auxtrace-XXXXXX";
 
@@ -263,26 +266,49 @@ static void case_area(const char *form, unsigned int flags, int level)
 	area_free(&area);
 }
 
-/* A task that jumps to and fro, as the branch trace store writes it: from, to, and a word. */
-static void bts_records(struct tally_buf *buf, struct tally_buf *piece)
+/* The task has a buffer, and its event an id. */
+static void bts_index(struct tally_buf *buf)
+{
+	struct tally_counter event = { .pmu = "intel_bts" };
+	struct tally_events events = { .event = &event, .n = 1 };
+	struct tally_place place = { .cpu = -1, .pid = BTS_TASK, .cgroup = -1 };
+	struct tally_ring ring = { .cpu = -1, .aux_fd = -1 };
+	struct tally_rings rings = { .ring = &ring, .n = 1 };
+	uint64_t id = BTS_ID;
+	int fd = 0;
+	const struct tally_opened session = {
+		.events = &events, .places = &place, .nr_places = 1, .fds = &fd, .ids = &id,
+	};
+
+	tally_id_index(buf, &rings, &session);
+}
+
+/* What precedes the records of the buffers. */
+static void bts_describe(struct tally_buf *buf)
 {
 	const struct perf_event_mmap_page page = { .time_mult = 1 };
 	struct tally_counter event = { .pmu = "intel_bts" };
-	size_t at;
 
 	tally_auxtrace_info(buf, &event, &page, false);
-	at = made_start(buf, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
-	made_pair(buf, 100, 100);
+	bts_index(buf);
+}
+
+/* A task that jumps to and fro, as the branch trace store writes it: from, to, and a word. */
+static void bts_records(struct tally_buf *buf, struct tally_buf *piece)
+{
+	size_t at = made_start(buf, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
+
+	made_pair(buf, BTS_TASK, BTS_TASK);
 	made_text(buf, "traced");
-	made_pair(buf, 100, 100);
-	tally_buf_put_u64(buf, 1001);
+	made_pair(buf, BTS_TASK, BTS_TASK);
+	tally_buf_put_u64(buf, BTS_ID);
 	made_finish(buf, at);
 	at = made_start(buf, PERF_RECORD_AUX, 0);
 	tally_buf_put_u64(buf, 0);
 	tally_buf_put_u64(buf, BTS_BRANCHES * 24);
 	tally_buf_put_u64(buf, 0);
-	made_pair(buf, 100, 100);
-	tally_buf_put_u64(buf, 1001);
+	made_pair(buf, BTS_TASK, BTS_TASK);
+	tally_buf_put_u64(buf, BTS_ID);
 	made_finish(buf, at);
 	for (u64 i = 0; i < BTS_BRANCHES; i++) {
 		tally_buf_put_u64(piece, 0x401000 + 16 * i);
@@ -291,30 +317,43 @@ static void bts_records(struct tally_buf *buf, struct tally_buf *piece)
 	}
 }
 
-static int bts_write(const char *path)
+static int bts_write(const char *path, unsigned int flags, int level)
 {
 	const struct perf_event_attr attr = {
 		.type = BTS_TYPE, .sample_period = 1, .sample_id_all = 1,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_IDENTIFIER,
 	};
-	const struct tally_auxtrace record = { .tid = 100, .cpu = -1, .reference = 1 };
-	struct tally_buf buf = {}, piece = {};
+	const struct tally_auxtrace record = { .tid = BTS_TASK, .cpu = -1, .reference = 1 };
+	struct tally_buf first = {}, buf = {}, piece = {};
 	struct tally_writer *writer;
 	struct tally_stream *stream;
 	struct tally_error err;
-	u64 id = 1001;
-	int ret = tally_writer_open(&writer, path, 0, 0, &err);
+	u64 id = BTS_ID;
+	int ret = tally_writer_open(&writer, path, flags, level, &err);
 
 	if (ret)
 		return ret;
+	bts_describe(&first);
 	bts_records(&buf, &piece);
 	tally_writer_add_attr(writer, &attr, "intel_bts//", &id, 1, &err);
 	stream = tally_writer_stream(writer, 0, &err);
+	tally_stream_write(stream, first.data, first.size);
+	if (flags & TALLY_WRITE_DIR)
+		stream = tally_writer_stream(writer, 1, &err);
 	tally_stream_write(stream, buf.data, buf.size);
 	tally_stream_auxtrace(stream, &record, piece.data, 48, piece.data + 48, piece.size - 48);
+	tally_buf_free(&first);
 	tally_buf_free(&buf);
 	tally_buf_free(&piece);
 	return tally_writer_finish(writer, &err);
+}
+
+static int bts_write_form(const char *path, const char *form)
+{
+	bool pipe = !strcmp(form, "pipe"), dir = !strcmp(form, "dir");
+
+	return bts_write(path, pipe ? TALLY_WRITE_PIPE : dir ? TALLY_WRITE_DIR : 0,
+			 !strcmp(form, "zstd"));
 }
 
 static void remove_folder(void)
@@ -333,8 +372,8 @@ int main(int argc, char **argv)
 	if (!mkdtemp(folder))
 		ktap_bail_out("mkdtemp");
 	make_pmus();
-	if (argc > 1) {
-		ret = !!bts_write(argv[1]);
+	if (argc > 2) {
+		ret = !!bts_write_form(argv[1], argv[2]);
 		remove_folder();
 		return ret;
 	}

@@ -39,6 +39,57 @@ else
 	skip "the fields of tracepoints" "perf cannot record them here"
 fi
 
+# A recording of the same workload.
+tally_records() {
+	form=$1
+	set -- "$TALLY" record -q -g -e cpu-clock,page-faults
+	case $form in
+	file) workload "$@" -o "$work/tally-file" ;;
+	zstd) workload "$@" -z -o "$work/tally-zstd" ;;
+	dir) workload "$@" --dir --threads 2 -o "$work/tally-dir" ;;
+	pipe) workload "$@" -o - >"$work/tally-pipe" ;;
+	esac
+}
+
+# The names of its events, with their frequency. perf adds modifiers to the names in a pipe.
+perf_lists() {
+	perf evlist -v -i "$1" 2>/dev/null | sed -n 's/^\([a-z-]*\):\([HG]*:\)* .*sample_freq.*: 4000,.*/\1/p' |
+		xargs >"$work/names"
+	echo "cpu-clock page-faults" | diff - "$work/names"
+}
+
+# What perf describes in a file of its own and in this one.
+perf_describes() {
+	machine_lines "$work/file" >"$work/a"
+	machine_lines "$1" >"$work/b"
+	[ "$(wc -l <"$work/a")" -ge 10 ] && diff "$work/a" "$work/b"
+}
+
+# The build ids that perf finds are those of the objects.
+perf_finds_build_ids() {
+	perf buildid-list -i "$1" 2>/dev/null >"$work/ids"
+	grep -q '^[0-9a-f]\{40\} /.*/ls$' "$work/ids" && grep -q '/libc[.-]' "$work/ids" &&
+		while read -r id path; do
+			[ ! -f "$path" ] || readelf -n "$path" | grep -q "Build ID: $id" || {
+				echo "$path: $id"
+				return 1
+			}
+		done <"$work/ids"
+}
+
+for form in file zstd dir pipe; do
+	tally_records $form 2>&1 | note
+	result "tally verifies what it recorded: $form" checked "$work/tally-$form"
+	result "the samples of what tally recorded: $form" same_samples "$work/tally-$form"
+	result "the table of what tally recorded: $form" same_table "$work/tally-$form"
+	result "perf evlist -v of what tally recorded: $form" perf_lists "$work/tally-$form"
+	# A pipe has no section of build ids.
+	[ $form = pipe ] || result "perf buildid-list of what tally recorded: $form" \
+		perf_finds_build_ids "$work/tally-$form"
+	result "perf report --header-only of what tally recorded: $form" \
+		perf_describes "$work/tally-$form"
+done
+
 for form in file zstd dir swapped; do
 	from="$work/events"
 	[ $form = swapped ] && "$O/tests/convert" file "$from" "$work/plain" && from="$work/plain"

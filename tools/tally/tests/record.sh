@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # tally record: files that "tally check" accepts, and that perf reads with the same contents.
 # TALLY is the program, by default the one in PATH.
+. "$(dirname "$0")/lib/compare.sh"
 tally=${TALLY:-tally}
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -41,11 +42,9 @@ work='i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
 same_header() {
 	perf record -q -e cpu-clock -o "$dir/perf" -- sh -c "$work" >/dev/null 2>&1 || return 1
 	for file in perf plain; do
-		perf report --header-only -i "$dir/$file" 2>/dev/null |
-			grep -E '^# (hostname|os release|arch|nrcpus|cpudesc|cpuid|total mem|pmu map)' \
-			>"$dir/$file.header"
+		machine_lines "$dir/$file" >"$dir/$file.header"
 	done
-	[ "$(wc -l <"$dir/plain.header")" -ge 7 ] && diff "$dir/perf.header" "$dir/plain.header"
+	[ "$(wc -l <"$dir/plain.header")" -ge 10 ] && diff "$dir/perf.header" "$dir/plain.header"
 }
 
 same_attrs() {
@@ -145,6 +144,9 @@ recorded "$dir/threads" -a --threads 2 -e cpu-clock -- sleep 0.3
 result $? "two reading threads"
 $tally record -q -o - -e faults -c 1 -- true | $tally check - >/dev/null
 result $? "a pipe"
+$tally record -q -o - -e faults -c 1 -- echo printed 2>"$dir/printed" >"$dir/pipe" &&
+	$tally check "$dir/pipe" >/dev/null && [ "$(cat "$dir/printed")" = printed ]
+result $? "what a command prints is not in the pipe"
 if $tally record -q -z -o "$dir/zstd" -e faults -c 1 -- true 2>"$dir/error"; then
 	$tally check "$dir/zstd" >/dev/null
 	result $? "compressed"
@@ -160,6 +162,12 @@ kill -TERM $!
 wait $! && $tally check "$dir/attach" >/dev/null &&
 	grep -q 'tally record: [0-9]* samples, 0 lost, [0-9.]* MB in' "$dir/progress"
 result $? "a signal ends it with a complete file"
+sleep 0.6 &
+first=$!
+sh -c 'sleep 1.2; exec true' &
+$tally record -q -e faults -c 1 -o "$dir/both" -p $first,$!
+$tally check "$dir/both" >/dev/null && [ "$(samples "$dir/both")" -gt 10 ]
+result $? "a process is recorded when another has ended"
 $tally record -q -e faults -o "$dir/status" -- sh -c 'exit 5'
 [ $? = 5 ]
 result $? "exit status of the command"

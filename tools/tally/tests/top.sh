@@ -14,7 +14,7 @@ result() {
 }
 
 echo "KTAP version 1"
-echo "1..4"
+echo "1..7"
 
 sh -c 'while :; do :; done' &
 busy=$!
@@ -34,8 +34,36 @@ kill -TERM $!
 wait $! && grep -q '^tally top: [1-9]' "$dir/signal"
 result $? "a signal ends it after a last update"
 
+# Between two updates it sleeps while no buffer has filled: these have room for seconds.
+switches() {
+	sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$1/status"
+}
+$tally top -e cpu-clock -F 100 -p $busy -d 30 >"$dir/asleep" &
+top=$!
+sleep 1
+before=$(switches $top)
+sleep 2
+after=$(switches $top)
+kill -TERM $top
+wait $top
+echo "# $((after - before)) times woken in 2 s"
+[ "$before" ] && [ "$after" = "$before" ]
+result $? "between two updates nothing wakes it"
+
+# A buffer has room for 512 records of 32 bytes; in 2 s there are up to 8000.
+$tally top -e cpu-clock -c 250000 -m 4 -p $busy -d 2 -n 1 >"$dir/full" &&
+	awk 'NR == 1 { print "#", $0; exit !($3 > 512 && $(NF - 1) == 0) }' "$dir/full"
+result $? "a buffer that fills is emptied before it is full"
+
+$tally top -e cpu-clock -p $busy -d 60 >"$dir/ended" &
+top=$!
+sleep 1
 kill $busy
 wait $busy 2>/dev/null
+started=$(date +%s)
+wait $top && grep -q '^tally top: [1-9]' "$dir/ended" && [ $(($(date +%s) - started)) -lt 10 ]
+result $? "the end of its process ends it"
+
 $tally top -e no-such-event 2>"$dir/error"
 [ $? = 2 ] && grep -q 'no such event' "$dir/error"
 result $? "an event that does not exist"

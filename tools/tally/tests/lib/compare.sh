@@ -52,8 +52,8 @@ perf_reads() {
 		perf $args -i "$1" 2>/dev/null >"$work/expected"
 		perf $args -i "$2" 2>"$work/errors" >"$work/seen"
 		[ -s "$work/expected" ] || { echo "perf $args: nothing"; return 1; }
-		grep -Ev 'Total Lost Samples|\(Tip:' "$work/expected" | sed 's/size: [0-9]*, //' >"$work/a"
-		grep -Ev 'Total Lost Samples|\(Tip:' "$work/seen" | sed 's/size: [0-9]*, //' >"$work/b"
+		grep -Ev 'Total Lost Samples|\(Tip:|^# Tip:' "$work/expected" | sed 's/size: [0-9]*, //' >"$work/a"
+		grep -Ev 'Total Lost Samples|\(Tip:|^# Tip:' "$work/seen" | sed 's/size: [0-9]*, //' >"$work/b"
 		diff "$work/a" "$work/b" || { echo "perf $args"; cat "$work/errors"; return 1; }
 	done
 }
@@ -72,6 +72,19 @@ perf_reads_header() {
 	header_lines "$1" >"$work/a"
 	header_lines "$2" >"$work/b"
 	[ -s "$work/a" ] && diff "$work/a" "$work/b" || { cat "$work/errors"; return 1; }
+}
+
+# What the header says of the machine, a PMU a line. perf 6.12 adds "cpu" where there is none.
+machine_lines() {
+	perf report --header-only -i "$1" 2>/dev/null |
+		grep -E '^# (hostname|os release|arch|nrcpus|cpudesc|cpuid|total mem|pmu map)' |
+		awk '/^# pmu mappings: / {
+				n = split(substr($0, 17), pmu, ", ")
+				for (i = 1; i <= n; i++) print "# pmu " pmu[i]
+				next
+			}
+			{ print }' | sort |
+		if [ -e /sys/bus/event_source/devices/cpu ]; then cat; else grep -v '^# pmu cpu = 4$'; fi
 }
 
 perf_reads_build_ids() {
