@@ -172,7 +172,9 @@ static unsigned long switches_of_self(void)
 /* The least numbers of samples are a few times lower than those that there are. */
 static bool turns_are_clean(const struct turns *t, unsigned long turns, bool of_cpu)
 {
-	unsigned long own[NR_LOOPS] = { turns / 10, of_cpu ? turns / 10 : 0, turns / FORK_TURNS / 10 };
+	unsigned long own[NR_LOOPS] = {
+		turns / 10, of_cpu ? turns / 10 : 0, turns / FORK_TURNS / 10,
+	};
 
 	ktap_note("%lu turns: samples %lu, other %lu, children %lu; %lu entries of their own loops",
 		  turns, t->samples[SELF], t->samples[OTHER], t->samples[CHILD], t->own);
