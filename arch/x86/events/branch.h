@@ -127,9 +127,12 @@ struct x86_branch_log {
 #define X86_SELECT_STACK	BIT(9)	/* calls are pushed, returns pop; enables, not suppresses */
 
 /**
- * struct x86_branch_task - the call stack in the registers, while its task is not on a CPU
+ * struct x86_branch_task - what the registers hold of a task that is not on a CPU: its call stack,
+ *	or the records of the guest that it runs
  * @seq: x86_branch_cpu::seq when it was saved; 0: never
  * @cpu: CPU where it was saved
+ * @guest: the records of a guest
+ * @select: the guest's filter
  * @nr: number of entries, 0..X86_BRANCH_MAX
  * @top: index of the newest one
  * @entry: newest first
@@ -137,6 +140,8 @@ struct x86_branch_log {
 struct x86_branch_task {
 	u64			seq;
 	int			cpu;
+	bool			guest;
+	u64			select;
 	unsigned int		nr;
 	u64			top;
 	struct x86_branch_raw	entry[X86_BRANCH_MAX];
@@ -217,6 +222,8 @@ u64  x86_branches_newest(const struct x86_branches *b);
 bool x86_branches_read_one(const struct x86_branches *b, u64 newest, unsigned int i, bool info,
 			   struct x86_branch_raw *raw);
 void x86_branches_write_stack(const struct x86_branches *b, const struct x86_branch_task *task,
+			      bool info);
+void x86_branches_write_guest(const struct x86_branches *b, const struct x86_branch_task *task,
 			      bool info);
 void x86_branches_mark(const struct x86_branches *b);
 void x86_branches_start(const struct x86_branches *b, bool freeze);

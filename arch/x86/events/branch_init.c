@@ -171,6 +171,50 @@ int x86_branch_init_type(const struct x86_pmu *xpmu, struct perf_event *event, u
 	return 0;
 }
 
+/* Equals the filter of no host. */
+#define BRANCH_GUEST_FILTER	(~0ULL)
+
+/**
+ * x86_branch_is_guest - does an event reserve the branch records for a guest?
+ * @event: event being initialised
+ *
+ * KVM opens it for the task that runs the guest. It counts nothing.
+ *
+ * Return: true if it does
+ */
+bool x86_branch_is_guest(struct perf_event *event)
+{
+	return event->attr.type == PERF_TYPE_RAW && event->attr.config == INTEL_FIXED_VLBR_EVENT &&
+	       event->attr.exclude_host && !event->attr.exclude_guest &&
+	       has_branch_stack(event) && !is_sampling_event(event) &&
+	       event->attach_state & PERF_ATTACH_TASK;
+}
+
+/**
+ * x86_branch_init_guest - set up an event that reserves the branch records for a guest
+ * @xpmu: the PMU
+ * @event: event being initialised, x86_branch_is_guest()
+ *
+ * Events of the host are not on the CPU at the same time.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EOPNOTSUPP, -EINVAL if guests have no branch records here
+ */
+int x86_branch_init_guest(const struct x86_pmu *xpmu, struct perf_event *event)
+{
+	int ret = x86_branch_init_type(xpmu, event, event->attr.branch_sample_type);
+
+	if (ret)
+		return ret;
+	if (xpmu->branches->kind != X86_BRANCHES_RING || !x86_event_branch_stack(event))
+		return perf_refuse(-EOPNOTSUPP,
+				   "branch_sample_type: this CPU has no branch records for guests");
+	event->hw.branch_reg.config = BRANCH_GUEST_FILTER;
+	event->hw.flags |= X86_EVENT_GUEST_BRANCHES;
+	event->hw.counters = X86_GUEST_BRANCHES;
+	return 0;
+}
+
 /**
  * x86_branch_init - set the filters of an event, if it has branch records
  * @xpmu: the PMU

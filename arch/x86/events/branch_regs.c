@@ -173,6 +173,28 @@ void x86_branches_write_stack(const struct x86_branches *b, const struct x86_bra
 	wrmsrl(b->top, newest);
 }
 
+/**
+ * x86_branches_write_guest - fill a ring of registers with the records of a guest
+ * @b: the registers
+ * @task: the records, with the guest's filter; NULL: none
+ * @info: write INFO, too
+ *
+ * Nothing of the host is left, because the guest reads all registers.
+ */
+void x86_branches_write_guest(const struct x86_branches *b, const struct x86_branch_task *task,
+			      bool info)
+{
+	static const struct x86_branch_raw none;
+	unsigned int i, nr = task ? task->nr : 0;
+	u64 newest = task ? task->top : 0;
+
+	for (i = 0; i < b->depth; i++)
+		branches_write_entry(b, branches_offset(b, newest, i),
+				     i < nr ? &task->entry[i] : &none, info);
+	wrmsrl(b->top, newest);
+	wrmsrl(b->select, task ? task->select : 0);
+}
+
 /* Of DEBUGCTL: whether recording is on in a ring, and freezing. */
 static u64 branches_debugctl_bits(const struct x86_branches *b)
 {

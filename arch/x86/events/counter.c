@@ -650,7 +650,7 @@ void x86_pmu_cpu_reset(struct x86_pmu_cpu *cpu)
 void x86_pmu_cpu_stop(struct x86_pmu_cpu *cpu)
 {
 	x86_counters_disable(cpu, ~0ULL);
-	for (u64 todo = cpu->loaded & ~X86_METRICS; todo; todo &= todo - 1) {
+	for (u64 todo = cpu->loaded & ~X86_NO_COUNTERS; todo; todo &= todo - 1) {
 		unsigned int idx = __ffs64(todo);
 		struct perf_event *event = cpu->event[idx];
 
@@ -679,7 +679,7 @@ static void x86_pmu_cpu_restart_event(struct x86_pmu_cpu *cpu, struct perf_event
 static void x86_pmu_cpu_load_all(struct x86_pmu_cpu *cpu, u64 owned)
 {
 	x86_pmu_cpu_reset(cpu);
-	for (u64 todo = cpu->loaded & ~X86_METRICS; todo; todo &= todo - 1) {
+	for (u64 todo = cpu->loaded & ~X86_NO_COUNTERS; todo; todo &= todo - 1) {
 		unsigned int idx = __ffs64(todo);
 		struct perf_event *event = cpu->event[idx];
 
@@ -688,7 +688,7 @@ static void x86_pmu_cpu_load_all(struct x86_pmu_cpu *cpu, u64 owned)
 		x86_select(cpu, event, idx);
 	}
 	x86_select_flush(cpu);
-	for (u64 todo = cpu->loaded & ~X86_METRICS; todo; todo &= todo - 1) {
+	for (u64 todo = cpu->loaded & ~X86_NO_COUNTERS; todo; todo &= todo - 1) {
 		unsigned int idx = __ffs64(todo);
 
 		x86_pmu_cpu_restart_event(cpu, cpu->event[idx], owned & BIT_ULL(idx));

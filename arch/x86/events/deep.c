@@ -66,16 +66,26 @@ static bool deep_has_info(const struct x86_pmu *xpmu)
 
 /* ------------------------------------------------------------- call-stack mode */
 
-/*
- * Fills the registers with a call stack; @task is NULL for an empty one. Registers without another
- * use since hold it still.
- */
+/* What was saved for the event's task; NULL: nothing, or what the other kind of user saved. */
+static const struct x86_branch_task *deep_saved(const struct perf_event *event, bool guest)
+{
+	const struct x86_branch_task *task = perf_event_task_data(event);
+
+	return task && task->seq && task->guest == guest ? task : NULL;
+}
+
+/* Do the registers hold it still, without another use since? */
+static bool deep_saved_is_there(const struct x86_branch_cpu *br, const struct x86_branch_task *task)
+{
+	return task && task->seq == br->seq && task->cpu == smp_processor_id();
+}
+
+/* Fills the registers with a call stack; @task is NULL for an empty one. */
 static void deep_stack_restore(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
 			       const struct x86_branch_task *task)
 {
-	if (task && task->seq && task->seq == br->seq && task->cpu == smp_processor_id())
-		return;
-	x86_branches_write_stack(xpmu->branches, task, deep_has_info(xpmu));
+	if (!deep_saved_is_there(br, task))
+		x86_branches_write_stack(xpmu->branches, task, deep_has_info(xpmu));
 }
 
 static void deep_stack_save(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
@@ -91,6 +101,7 @@ static void deep_stack_save(struct x86_branch_cpu *br, const struct x86_pmu *xpm
 	task->nr = i;
 	task->cpu = smp_processor_id();
 	task->seq = br->seq;
+	task->guest = false;
 }
 
 /* The registers hold what an event is to see: the stack of its task, or nothing of others. */
@@ -100,7 +111,7 @@ static void deep_branches_hand_over(struct x86_branch_cpu *br, const struct x86_
 	if (!x86_event_branch_stack(event))
 		x86_branches_mark(xpmu->branches);
 	else if (!br->stack_users++)
-		deep_stack_restore(br, xpmu, perf_event_task_data(event));
+		deep_stack_restore(br, xpmu, deep_saved(event, false));
 	br->seq++;
 }
 
@@ -221,6 +232,53 @@ void x86_deep_unload(struct x86_pmu_cpu *cpu, u64 counters)
 			perf_sched_cb_dec(event->pmu);
 	}
 }
+
+/* --------------------------------------------------------------------- guests */
+
+/**
+ * x86_deep_load_guest - let a guest have the registers
+ * @cpu: this CPU, without other events with branch records
+ * @event: event with X86_EVENT_GUEST_BRANCHES
+ *
+ * The host does not record meanwhile: what turns recording on is DEBUGCTL, which has a value of its
+ * own in a guest.
+ *
+ * Context: interrupts disabled.
+ */
+void x86_deep_load_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
+{
+	const struct x86_branch_task *task = deep_saved(event, true);
+	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
+
+	lockdep_assert_irqs_disabled();
+	x86_deep_cpu_stop(cpu);
+	if (!deep_saved_is_there(br, task))
+		x86_branches_write_guest(cpu->pmu->branches, task, deep_has_info(cpu->pmu));
+	br->select = ~0ULL;
+	br->seq++;
+}
+
+/**
+ * x86_deep_unload_guest - save what a guest has in the registers
+ * @cpu: this CPU
+ * @event: event with X86_EVENT_GUEST_BRANCHES
+ *
+ * Context: interrupts disabled.
+ */
+void x86_deep_unload_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
+{
+	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
+	struct x86_branch_task *task = perf_event_task_data(event);
+
+	lockdep_assert_irqs_disabled();
+	if (!task)
+		return;
+	deep_stack_save(br, cpu->pmu, task);
+	rdmsrl(cpu->pmu->branches->select, task->select);
+	task->guest = true;
+}
+
+/* ---------------------------------------------------------------- task switches */
 
 /* Has an event of the task just arrived filled the registers with the task's stack? */
 static bool deep_has_task_event(const struct x86_pmu_cpu *cpu)
@@ -466,6 +524,8 @@ void x86_deep_cpu_reset(struct x86_pmu_cpu *cpu)
 	if (!cpu->pmu->branches)
 		return;
 	br->select = ~0ULL;
+	/* What was saved here is not in the registers any more. */
+	br->seq++;
 	/* Firmware, or a kernel before this one, can have left recording on. */
 	if (!deep) {
 		x86_branches_stop(cpu->pmu->branches);
@@ -474,7 +534,6 @@ void x86_deep_cpu_reset(struct x86_pmu_cpu *cpu)
 		return;
 	}
 	deep_branches_select(br, cpu->event[__ffs64(deep)]);
-	br->seq++;
 	if (br->stack_users)
 		deep_stack_restore(br, cpu->pmu, NULL);
 	else

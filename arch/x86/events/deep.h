@@ -24,6 +24,8 @@ static inline bool x86_event_branch_stack(const struct perf_event *event)
 
 void x86_deep_load(struct x86_pmu_cpu *cpu, struct perf_event *event);
 void x86_deep_unload(struct x86_pmu_cpu *cpu, u64 counters);
+void x86_deep_load_guest(struct x86_pmu_cpu *cpu, struct perf_event *event);
+void x86_deep_unload_guest(struct x86_pmu_cpu *cpu, struct perf_event *event);
 void x86_deep_irq_begin(struct x86_pmu_cpu *cpu);
 void x86_deep_irq_log(struct x86_pmu_cpu *cpu);
 void x86_deep_irq_end(struct x86_pmu_cpu *cpu);

@@ -385,7 +385,12 @@ static int x86_init_encode(struct x86_pmu *xpmu, struct perf_event *event)
 	u64 extra = 0;
 	int ret;
 
-	ret = x86_init_check_attr(xpmu, event) ?: x86_branch_init(xpmu, event);
+	ret = x86_init_check_attr(xpmu, event);
+	if (ret)
+		return ret;
+	if (x86_branch_is_guest(event))
+		return x86_branch_init_guest(xpmu, event);
+	ret = x86_branch_init(xpmu, event);
 	if (ret)
 		return ret;
 	ret = x86_init_map_config(xpmu, event, &extra) ?: intel_pebs_init_select(xpmu, event);
@@ -610,7 +615,8 @@ int x86_event_init(struct perf_event *event)
 	if (is_sampling_event(event))
 		x86_init_set_sampling(xpmu, event);
 	/* A record changes the counter without a change of the user page. */
-	if (READ_ONCE(x86_rdpmc_mode) && !(event->hw.flags & X86_EVENT_BATCH))
+	if (READ_ONCE(x86_rdpmc_mode) &&
+	    !(event->hw.flags & (X86_EVENT_BATCH | X86_EVENT_GUEST_BRANCHES)))
 		event->hw.flags |= X86_EVENT_USER;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <linux/export.h>
 #include <linux/perf_event.h>
 
+#include "branch.h"
 #include "pmu.h"
 
 /**
@@ -91,10 +92,45 @@ struct perf_guest_switch_msr *perf_guest_get_msrs(int *nr, void *data)
 }
 EXPORT_SYMBOL_GPL(perf_guest_get_msrs);
 
-/* The driver does not use branch records, therefore guests get none. */
+/**
+ * x86_kvm_branches - describe the branch records that a guest can have
+ * @xpmu: the PMU
+ * @lbr: set to the description; all 0: none
+ *
+ * A guest's records are saved as a call stack is: without call-stack mode there are none. KVM does
+ * not give the architectural ones to guests.
+ */
+void x86_kvm_branches(const struct x86_pmu *xpmu, struct x86_pmu_lbr *lbr)
+{
+	const struct x86_branches *b = xpmu->branches;
+
+	*lbr = (struct x86_pmu_lbr){ };
+	if (!b || b->kind != X86_BRANCHES_RING || !xpmu->pmu.task_ctx_cache ||
+	    x86_branch_unsupported(b, PERF_SAMPLE_BRANCH_CALL_STACK))
+		return;
+	*lbr = (struct x86_pmu_lbr){
+		.nr		= b->depth,
+		.from		= b->from,
+		.to		= b->to,
+		.info		= xpmu->branch_layout & X86_BRANCH_INFO ? b->info : 0,
+		.has_callstack	= true,
+	};
+}
+
+/**
+ * x86_perf_get_lbr - describe the branch records to KVM
+ * @lbr: set to the description; all 0: none, and on hybrid parts
+ *
+ * KVM reserves the registers for a guest with an event INTEL_FIXED_VLBR_EVENT of the task that runs
+ * it, and lets the guest access them while the event is on the CPU.
+ *
+ * Context: any.
+ */
 void x86_perf_get_lbr(struct x86_pmu_lbr *lbr)
 {
 	*lbr = (struct x86_pmu_lbr){ };
+	if (x86_nr_pmus == 1)
+		x86_kvm_branches(&x86_pmus[0], lbr);
 }
 EXPORT_SYMBOL_GPL(x86_perf_get_lbr);
 #endif

@@ -54,7 +54,10 @@
 /* Numbers of top-down metrics, which are no counters: in the order of PERF_METRICS. */
 #define X86_METRIC_BASE		48
 #define X86_METRICS		GENMASK_ULL(X86_METRIC_BASE + 7, X86_METRIC_BASE)
-/* Their bit in GLOBAL_CTRL and GLOBAL_STATUS. */
+/* The number of the branch records of a guest, which are no counter either. */
+#define X86_GUEST_BRANCHES	BIT_ULL(INTEL_PMC_IDX_FIXED_VLBR)
+#define X86_NO_COUNTERS		(X86_METRICS | X86_GUEST_BRANCHES)
+/* The bit of metrics in GLOBAL_CTRL and GLOBAL_STATUS. */
 #define X86_METRICS_BIT		BIT_ULL(GLOBAL_STATUS_PERF_METRICS_OVF_BIT)
 #define X86_FIXED_MASK		GENMASK_ULL(INTEL_PMC_IDX_FIXED + INTEL_PMC_MAX_FIXED - 1, \
 					    INTEL_PMC_IDX_FIXED)
@@ -81,6 +84,7 @@
 #define X86_EVENT_AHEAD		BIT(8)	/* overflows early; has X86_EVENT_LIMITED, too */
 #define X86_EVENT_PAIR		BIT(9)	/* takes two counters, see x86_pmu_cpu::merged */
 #define X86_EVENT_NODE		BIT(10)	/* holds a claim on a counter, see amd/node.c */
+#define X86_EVENT_GUEST_BRANCHES BIT(11)	/* a guest has the registers; X86_EVENT_BRANCHES, too */
 #define X86_EVENT_PRECISE	BIT(12)	/* samples are records of the processor, see intel/pebs.h */
 #define X86_EVENT_BATCH		BIT(13)	/* many records to one interrupt; X86_EVENT_PRECISE, too */
 #define X86_EVENT_TOPDOWN	BIT(15)	/* slots or a metric, see intel/topdown.c */
@@ -633,6 +637,8 @@ int  x86_set_rdpmc_mode(unsigned long mode);
 
 /* -------------------------------------------------------------- branch_init.c */
 
+bool x86_branch_is_guest(struct perf_event *event);
+int  x86_branch_init_guest(const struct x86_pmu *xpmu, struct perf_event *event);
 int  x86_branch_init_type(const struct x86_pmu *xpmu, struct perf_event *event, u64 type);
 int  x86_branch_init(const struct x86_pmu *xpmu, struct perf_event *event);
 int  x86_branch_init_counter(const struct x86_pmu *xpmu, struct perf_event *event);
@@ -656,6 +662,9 @@ int  x86_sysfs_setup(struct x86_pmu *xpmu);
 /* ---------------------------------------------------------------------- kvm.c */
 
 void x86_kvm_capability(const struct x86_pmu *xpmu, struct x86_pmu_capability *cap);
+#ifdef CONFIG_CPU_SUP_INTEL
+void x86_kvm_branches(const struct x86_pmu *xpmu, struct x86_pmu_lbr *lbr);
+#endif
 
 /* ----------------------------------------------------- intel/, amd/, zhaoxin/ */
 

@@ -272,6 +272,16 @@ static noinline u64 x86_sched_unload_metrics(struct x86_pmu_cpu *cpu, u64 counte
 	return x86_topdown_unload(cpu, counters, stop);
 }
 
+/* The event of a guest's branch records has no counter. Returns the counters that are left. */
+static noinline u64 x86_sched_unload_guest(struct x86_pmu_cpu *cpu, u64 counters)
+{
+	x86_deep_unload_guest(cpu, cpu->event[INTEL_PMC_IDX_FIXED_VLBR]);
+	WRITE_ONCE(cpu->event[INTEL_PMC_IDX_FIXED_VLBR], NULL);
+	cpu->guest_only &= ~X86_GUEST_BRANCHES;
+	x86_cpu_clear_bits(loaded, X86_GUEST_BRANCHES);
+	return counters & ~X86_GUEST_BRANCHES;
+}
+
 /**
  * x86_sched_unload - remove events from counters and update their counts
  * @cpu: this CPU
@@ -288,6 +298,8 @@ void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters)
 	u64 owner = x86_sched_current_owner();
 
 	lockdep_assert_irqs_disabled();
+	if (unlikely(counters & X86_GUEST_BRANCHES))
+		counters = x86_sched_unload_guest(cpu, counters);
 	if (unlikely(counters & cpu->precise))
 		x86_sched_unload_precise(cpu, counters & cpu->precise);
 	if (unlikely(cpu->metrics && counters & (cpu->metrics | X86_FIXED(3))))
@@ -504,6 +516,10 @@ static int x86_sched_load_special(struct x86_pmu_cpu *cpu, struct perf_event *ev
 	/* x86_topdown_load() starts a group with metrics. */
 	if (event->hw.flags & X86_EVENT_TOPDOWN && cpu->loaded & X86_METRICS)
 		return PERF_HES_STOPPED;
+	if (event->hw.flags & X86_EVENT_GUEST_BRANCHES) {
+		x86_deep_load_guest(cpu, event);
+		return PERF_HES_STOPPED;
+	}
 	if (event->hw.flags & X86_EVENT_DEEP)
 		x86_deep_load(cpu, event);
 	if (x86_sched_batch_needs_task(event))
@@ -760,7 +776,7 @@ void x86_event_read(struct perf_event *event)
 	u64 bit = BIT_ULL(event->hw.idx);
 
 	lockdep_assert_irqs_disabled();
-	if (!x86_event_is_loaded(cpu, event))
+	if (!x86_event_is_loaded(cpu, event) || bit & X86_GUEST_BRANCHES)
 		return;
 	if (unlikely(cpu->metrics) && event->hw.flags & X86_EVENT_TOPDOWN) {
 		x86_topdown_read(cpu, event);

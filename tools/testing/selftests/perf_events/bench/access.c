@@ -12,6 +12,8 @@
 
 #define LEAF_STATS	0x4f504d55
 #define KIND_RDPMC	8	/* the kinds before it are groups of MSRs */
+#define KIND_BRANCH	12	/* so are those from here on */
+#define KIND_PEBS	13
 
 static void read_kind(unsigned int kind, uint64_t *reads, uint64_t *writes)
 {
@@ -22,6 +24,11 @@ static void read_kind(unsigned int kind, uint64_t *reads, uint64_t *writes)
 	*writes = (uint64_t)edx << 32 | ecx;
 }
 
+static bool kind_is_of_msrs(unsigned int kind)
+{
+	return kind < KIND_RDPMC || kind == KIND_BRANCH || kind == KIND_PEBS;
+}
+
 bool access_counts(struct access *access)
 {
 	uint64_t reads, writes;
@@ -30,7 +37,9 @@ bool access_counts(struct access *access)
 	*access = (struct access) { 0 };
 	if (!getenv("PMU_STATS"))
 		return false;
-	for (kind = 0; kind < KIND_RDPMC; kind++) {
+	for (kind = 0; kind <= KIND_PEBS; kind++) {
+		if (!kind_is_of_msrs(kind))
+			continue;
 		read_kind(kind, &reads, &writes);
 		access->reads += reads;
 		access->writes += writes;

@@ -41,6 +41,10 @@
 	{ "fault-sample-stack" n, &work_fault_deep, \
 	  { .sw = 1, .period = 1, .sample_type = REGS_STACK, .stack = (size) }, \
 	  .floor = "fault-deep-none", .records = 1 }
+#define OVERFLOW(n, work, type, ...) \
+	{ "hw-overflow-" n, (work), \
+	  { .hw = 1, .period = 25000, .sample_type = (type), __VA_ARGS__ }, \
+	  .floor = "spin-none", .records = 40, .per_record = true }
 #define KPROBE(n, ...) \
 	{ "kprobe-" n, &work_getppid, { .sw = 1, .probe = PROBE_KPROBE, __VA_ARGS__ }, \
 	  .floor = "kprobe-none" }
@@ -73,6 +77,8 @@ static const struct row rows[] = {
 	SWITCH2("hw16-mux", .hw = 16),
 	SWITCH2("hw128-mux", .hw = 128),
 	SWITCH2("sw4hw4-both", .sw = 4, .hw = 4, .both = true),
+	SWITCH2("branches-both", .hw = 1, .both = true, .branches = true, .period = 1ull << 30,
+		.sample_type = PERF_SAMPLE_IP),
 	{ "fork-exit-none", &work_fork_exit },
 	FORK_EXIT("inherit-sw1", .sw = 1, .inherit = true),
 	FORK_EXIT("inherit-sw8", .sw = 8, .inherit = true),
@@ -92,9 +98,11 @@ static const struct row rows[] = {
 	  { .sw = 1, .period = 1, .sample_type = REGS_STACK, .stack = 8 * 1024 },
 	  .floor = "fault-few-none", .records = 1 },
 	/* 40 records for each spin of a million instructions. */
-	{ "hw-overflow-to-record", &work_overflow,
-	  { .hw = 1, .period = 25000, .sample_type = PERF_DEFAULT },
-	  .floor = "spin-none", .records = 40, .per_record = true },
+	OVERFLOW("to-record", &work_overflow, PERF_DEFAULT),
+	OVERFLOW("branches", &work_overflow, PERF_DEFAULT, .branches = true),
+	/* A callchain is taken in the interrupt: each record has its own. */
+	OVERFLOW("precise", &work_overflow, CALLCHAIN, .precise = 2),
+	OVERFLOW("batch", &work_overflow_batch, PERF_SAMPLE_IP | PERF_SAMPLE_TID, .precise = 2),
 	{ "mmap-exec-none", &work_mmap_exec },
 	{ "mmap-exec-sideband", &work_mmap_exec, { .sw = 1, .sideband = true },
 	  .floor = "mmap-exec-none", .records = 1, .record_type = PERF_RECORD_MMAP2 },

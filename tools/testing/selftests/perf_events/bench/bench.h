@@ -58,6 +58,8 @@ enum probe {
  * @probe: the events counted as @sw are of this kind
  * @pages: data pages of a buffer that each event gets; 0: no buffer
  * @stack: bytes of PERF_SAMPLE_STACK_USER
+ * @precise: attr.precise_ip; such hardware events are instructions alone
+ * @branches: samples have all branches of user space
  * @period: sample each @period events; 0 counts only
  * @sample_type: what a sample holds
  */
@@ -77,6 +79,8 @@ struct events {
 	enum probe	probe;
 	unsigned int	pages;
 	unsigned int	stack;
+	unsigned int	precise;
+	bool		branches;
 	uint64_t	period;
 	uint64_t	sample_type;
 };
@@ -172,7 +176,7 @@ struct row {
 
 extern const struct work work_getppid, work_open_close, work_open_reject, work_read, work_toggle;
 extern const struct work work_switch2, work_fork_exit, work_fault, work_mmap_exec, work_spin;
-extern const struct work work_overflow, work_fault_few, work_fault_deep;
+extern const struct work work_overflow, work_overflow_batch, work_fault_few, work_fault_deep;
 extern const struct work work_exec, work_exec_enable, work_toggle_group;
 extern const struct work work_period, work_poll, work_read_inherited;
 extern const struct work work_close, work_open_many, work_close_many, work_set_output;

@@ -49,6 +49,10 @@ static void attr_sampling(struct perf_event_attr *attr, const struct events *ev)
 		attr->sample_regs_user = 0xff;
 	if (ev->sample_type & PERF_SAMPLE_STACK_USER)
 		attr->sample_stack_user = ev->stack;
+	if (ev->branches) {
+		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	}
 }
 
 static void attr_sideband(struct perf_event_attr *attr)
@@ -85,6 +89,9 @@ static struct perf_event_attr attr_of(const struct events *ev, bool hw, unsigned
 		attr_sampling(&attr, ev);
 		/* The samples of the overflow row are then those of its spin. */
 		attr.exclude_kernel = hw;
+		attr.precise_ip = ev->precise;
+		if (ev->precise)
+			attr.config = PERF_COUNT_HW_INSTRUCTIONS;
 	}
 	return attr;
 }
@@ -93,7 +100,7 @@ static bool open_failed(struct run *run, bool hw)
 {
 	if (hw && (errno == ENOENT || errno == EOPNOTSUPP)) {
 		run->skip = true;
-		snprintf(run->reason, sizeof(run->reason), "no hardware PMU: %s", strerror(errno));
+		snprintf(run->reason, sizeof(run->reason), "not on this PMU: %s", strerror(errno));
 		return false;
 	}
 	return run_failed(run, "perf_event_open");

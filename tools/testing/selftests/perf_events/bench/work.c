@@ -438,3 +438,11 @@ static bool spin_round(struct run *run, unsigned int ops)
 const struct work work_spin = { .rounds = 32, .ops = 40, .round = spin_round };
 
 const struct work work_overflow = { .rounds = 5, .ops = 40, .round = spin_round };
+
+/* Records that the processor keeps become samples when the event is read. */
+static bool spin_read_round(struct run *run, unsigned int ops)
+{
+	return spin_round(run, ops) && (!run->nr_fds || read_round(run, 1));
+}
+
+const struct work work_overflow_batch = { .rounds = 5, .ops = 40, .round = spin_read_round };

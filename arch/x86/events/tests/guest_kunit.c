@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Branch records of guests: what KVM is told of them, and the event with which it reserves the
+ * registers. The test is in the place of the guest, and accesses them.
+ */
+#include <linux/cpumask.h>
+#include <linux/sched.h>
+
+#include "../branch.h"
+#include "../intel/models.h"
+#include "helpers.h"
+
+#define GUEST_TOP	5
+#define GUEST_FILTER	X86_SELECT_KERNEL
+
+/* The registers of a guest; entry n has the address GUEST_FROM(n). */
+#define GUEST_FROM(n)	(0x10000ULL + (n))
+#define GUEST_TO(n)	(0x20000ULL + (n))
+#define GUEST_INFO(n)	(1ULL + (n))
+
+struct guest_case {
+	const char			*name;
+	const struct x86_branches	*branches;
+	u32				layout;
+	bool				no_cache;
+	struct x86_pmu_lbr		lbr;
+};
+
+static const struct x86_branches guest_arch = { .kind = X86_BRANCHES_ARCH, .depth = 32 };
+
+static const struct guest_case guest_cases[] = {
+	{ "none" },
+	{ "sandybridge", &intel_lbr_sandybridge },
+	{ "architectural", &guest_arch },
+	{ "without a cache", &intel_lbr_haswell, .no_cache = true },
+	{ "haswell", &intel_lbr_haswell, X86_BRANCH_FROM_MISS, false,
+	  { 16, 0x680, 0x6c0, 0, true } },
+	{ "skylake", &intel_lbr_skylake, X86_BRANCH_INFO_MISS | X86_BRANCH_INFO_CYCLES, false,
+	  { 32, 0x680, 0x6c0, 0xdc0, true } },
+	{ "goldmont", &intel_lbr_icelake, X86_BRANCH_FROM_MISS | X86_BRANCH_TO_CYCLES, false,
+	  { 32, 0x680, 0x6c0, 0, true } },
+};
+
+/* Guests have the records of parts with call-stack mode. */
+static void guests_have_records_with_stacks(struct kunit *test)
+{
+	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, xpmu);
+	for (unsigned int i = 0; i < ARRAY_SIZE(guest_cases); i++) {
+		const struct guest_case *c = &guest_cases[i];
+		struct x86_pmu_lbr lbr;
+
+		xpmu->branches = c->branches;
+		xpmu->branch_layout = c->layout;
+		/* The address alone matters. */
+		xpmu->pmu.task_ctx_cache = c->no_cache ? NULL : (struct kmem_cache *)xpmu;
+		x86_kvm_branches(xpmu, &lbr);
+		KUNIT_EXPECT_EQ_MSG(test, lbr.nr, c->lbr.nr, "%s", c->name);
+		KUNIT_EXPECT_EQ_MSG(test, lbr.from, c->lbr.from, "%s", c->name);
+		KUNIT_EXPECT_EQ_MSG(test, lbr.to, c->lbr.to, "%s", c->name);
+		KUNIT_EXPECT_EQ_MSG(test, lbr.info, c->lbr.info, "%s", c->name);
+		KUNIT_EXPECT_EQ_MSG(test, lbr.has_callstack, c->lbr.has_callstack, "%s", c->name);
+	}
+}
+
+/* As KVM opens it, for the task that runs the guest. */
+static struct perf_event *guest_event(void)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_RAW,
+		.size		= sizeof(attr),
+		.config		= INTEL_FIXED_VLBR_EVENT,
+		.sample_type	= PERF_SAMPLE_BRANCH_STACK,
+		.pinned		= 1,
+		.exclude_host	= 1,
+		.branch_sample_type = PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_USER,
+	};
+
+	return perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
+}
+
+/* Records of the host's own task. */
+static struct perf_event *guest_host_event(void)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_HARDWARE,
+		.size		= sizeof(attr),
+		.config		= PERF_COUNT_HW_INSTRUCTIONS,
+		.sample_type	= PERF_SAMPLE_BRANCH_STACK,
+		.sample_period	= 1ULL << 40,
+		.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_KERNEL,
+	};
+
+	return perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
+}
+
+static bool guest_has_registers(const struct perf_event *event)
+{
+	return READ_ONCE(event->state) == PERF_EVENT_STATE_ACTIVE;
+}
+
+static void guest_write(const struct x86_pmu_lbr *lbr)
+{
+	for (unsigned int i = 0; i < lbr->nr; i++) {
+		wrmsrl(lbr->from + i, GUEST_FROM(i));
+		wrmsrl(lbr->to + i, GUEST_TO(i));
+		if (lbr->info)
+			wrmsrl(lbr->info + i, GUEST_INFO(i));
+	}
+	wrmsrl(MSR_LBR_TOS, GUEST_TOP);
+	wrmsrl(MSR_LBR_SELECT, GUEST_FILTER);
+}
+
+static u64 guest_read(u32 msr)
+{
+	u64 val;
+
+	rdmsrl(msr, val);
+	return val;
+}
+
+/* Registers that are not those of guest_write(), or with @empty not 0. */
+static unsigned int guest_wrong(const struct x86_pmu_lbr *lbr, bool empty)
+{
+	unsigned int wrong = 0;
+
+	for (unsigned int i = 0; i < lbr->nr; i++) {
+		wrong += guest_read(lbr->from + i) != (empty ? 0 : GUEST_FROM(i));
+		wrong += guest_read(lbr->to + i) != (empty ? 0 : GUEST_TO(i));
+		wrong += lbr->info && guest_read(lbr->info + i) != (empty ? 0 : GUEST_INFO(i));
+	}
+	wrong += guest_read(MSR_LBR_SELECT) != (empty ? 0 : GUEST_FILTER);
+	return wrong + (guest_read(MSR_LBR_TOS) != (empty ? 0 : GUEST_TOP));
+}
+
+struct guest_seen {
+	bool		first, back, beside;
+	unsigned int	first_wrong, back_wrong, host_kept;
+	u64		recording;
+};
+
+/* Interrupts are disabled where the guest runs, as KVM does at an entry. */
+static void guest_runs(struct perf_event *guest, struct perf_event *host,
+		       const struct x86_pmu_lbr *lbr, struct guest_seen *seen)
+{
+	local_irq_disable();
+	seen->first = guest_has_registers(guest);
+	seen->beside = guest_has_registers(host);
+	seen->first_wrong = guest_wrong(lbr, true);
+	seen->recording = guest_read(MSR_IA32_DEBUGCTLMSR) & DEBUGCTLMSR_LBR;
+	guest_write(lbr);
+	local_irq_enable();
+
+	perf_event_disable(guest);
+	perf_event_disable(host);
+	perf_event_enable(host);
+	local_irq_disable();
+	for (unsigned int i = 0; i < lbr->nr; i++)
+		seen->host_kept += guest_read(lbr->from + i) == GUEST_FROM(i);
+	local_irq_enable();
+	perf_event_disable(host);
+
+	perf_event_enable(guest);
+	local_irq_disable();
+	seen->back = guest_has_registers(guest);
+	seen->back_wrong = guest_wrong(lbr, false);
+	local_irq_enable();
+}
+
+/* A guest finds nothing of the host in the registers, and later what it left there. */
+static void guest_keeps_its_records(struct kunit *test)
+{
+	struct guest_seen seen = { };
+	struct perf_event *guest, *host;
+	struct x86_pmu_lbr lbr;
+
+	x86_perf_get_lbr(&lbr);
+	if (!lbr.nr)
+		kunit_skip(test, "no call-stack mode");
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(0)), 0);
+	host = guest_host_event();
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, host);
+	guest = guest_event();
+	if (!IS_ERR(guest)) {
+		guest_runs(guest, host, &lbr, &seen);
+		perf_event_release_kernel(guest);
+	}
+	perf_event_release_kernel(host);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, guest);
+	KUNIT_EXPECT_TRUE(test, seen.first);
+	KUNIT_EXPECT_FALSE(test, seen.beside);
+	KUNIT_EXPECT_EQ(test, seen.first_wrong, 0);
+	KUNIT_EXPECT_EQ(test, seen.recording, 0ULL);
+	KUNIT_EXPECT_LT(test, seen.host_kept, lbr.nr);
+	KUNIT_EXPECT_TRUE(test, seen.back);
+	KUNIT_EXPECT_EQ(test, seen.back_wrong, 0);
+}
+
+static struct kunit_case guest_kunit_cases[] = {
+	KUNIT_CASE(guests_have_records_with_stacks),
+	KUNIT_CASE(guest_keeps_its_records),
+	{ }
+};
+
+static struct kunit_suite guest_suite = {
+	.name		= "x86_pmu_guest",
+	.test_cases	= guest_kunit_cases,
+};
+
+kunit_test_suite(guest_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the x86 PMU driver: branch records of guests");
+MODULE_LICENSE("GPL");
