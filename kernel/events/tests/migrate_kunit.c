@@ -291,6 +291,7 @@ static void test_period_while_moving(struct kunit *test)
 	struct meter *m = test->priv;
 	struct transit w = { .act = act_period };
 
+	need_two_cpus(test);
 	KUNIT_ASSERT_EQ(test, meter_register(m), 0);
 	attr = meter_attr(m);
 	attr.sample_period = 100;

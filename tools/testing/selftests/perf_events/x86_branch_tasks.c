@@ -147,7 +147,7 @@ static void read_turns(struct turns *t)
 	event_enable(t->fd);
 }
 
-static void take_turns(struct turns *t, unsigned long turns)
+static void hand_over(struct turns *t, unsigned long turns)
 {
 	for (unsigned long i = 1; i <= turns; i++) {
 		gate_open(&t->go);
@@ -206,7 +206,7 @@ static bool turns_show_own_branches(uint64_t type, bool of_cpu)
 		fail_case("mmap");
 	before = switches_of_self();
 	event_enable(t.fd);
-	take_turns(&t, turns);
+	hand_over(&t, turns);
 	event_disable(t.fd);
 	good = expect(switches_of_self() - before >= turns, "%lu switches of %lu",
 		      switches_of_self() - before, turns) &
