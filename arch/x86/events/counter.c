@@ -180,23 +180,25 @@ void x86_counters_disable(struct x86_pmu_cpu *cpu, u64 counters)
 		x86_select_disable(cpu, idx);
 }
 
+/* Control bits of a fixed counter for a selection. */
+static u64 x86_select_fixed_bits(u64 config)
+{
+	return !!(config & ARCH_PERFMON_EVENTSEL_USR) * INTEL_FIXED_0_USER |
+	       !!(config & ARCH_PERFMON_EVENTSEL_OS) * INTEL_FIXED_0_KERNEL |
+	       !!(config & ARCH_PERFMON_EVENTSEL_ANY) * INTEL_FIXED_0_ANYTHREAD;
+}
+
 /* Selection of @event for counter @idx, without enable bits. */
 static u64 x86_select_value(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			    unsigned int idx)
 {
 	u64 config = event->hw.config & ~cpu->virt_clear;
 	bool precise = event->hw.flags & X86_EVENT_PRECISE;
-	u64 fixed = precise ? ICL_FIXED_0_ADAPTIVE : INTEL_FIXED_0_ENABLE_PMI;
 
 	if (!x86_counter_is_fixed(idx))
 		return precise ? config : config | x86_pmu_regs.interrupt;
-	if (config & ARCH_PERFMON_EVENTSEL_USR)
-		fixed |= INTEL_FIXED_0_USER;
-	if (config & ARCH_PERFMON_EVENTSEL_OS)
-		fixed |= INTEL_FIXED_0_KERNEL;
-	if (config & ARCH_PERFMON_EVENTSEL_ANY)
-		fixed |= INTEL_FIXED_0_ANYTHREAD;
-	return fixed;
+	return x86_select_fixed_bits(config) |
+	       (precise ? ICL_FIXED_0_ADAPTIVE : INTEL_FIXED_0_ENABLE_PMI);
 }
 
 /* The same with enable bits, on parts that have them in selects. */
@@ -313,16 +315,8 @@ void x86_select_reload(struct x86_pmu_cpu *cpu, const struct perf_event *event)
 	intel_pebs_cpu_load(cpu);
 }
 
-/**
- * x86_select - select an event on a counter
- * @cpu: this CPU
- * @event: event to select
- * @idx: number of the counter, which is not in x86_pmu_cpu::irq_owned and is disabled if @event
- *	is a sampling event
- *
- * x86_select_flush() must follow, because all fixed counters have one control register.
- */
-void x86_select(struct x86_pmu_cpu *cpu, struct perf_event *event, unsigned int idx)
+static noinline void x86_select_change(struct x86_pmu_cpu *cpu, struct perf_event *event,
+				       unsigned int idx)
 {
 	u64 val = x86_select_value(cpu, event, idx);
 
@@ -339,6 +333,40 @@ void x86_select(struct x86_pmu_cpu *cpu, struct perf_event *event, unsigned int 
 		x86_select_write(cpu, idx, x86_select_enabled_value(cpu, event, idx));
 	else if (x86_pmu_regs.enable)
 		x86_select_write(cpu, idx, val);
+}
+
+/*
+ * Is the event selected on the counter already? An event without one of these flags has no other
+ * registers, and a disabled counter's select is without its enable bit.
+ */
+static bool x86_select_is_done(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
+			       unsigned int idx)
+{
+	u64 config = event->hw.config & ~cpu->virt_clear;
+
+	if (event->hw.flags & (X86_EVENT_PRECISE | X86_EVENT_PAIR) || cpu->merged ||
+	    cpu->precise & BIT_ULL(idx))
+		return false;
+	if (x86_counter_is_fixed(idx))
+		config = x86_select_fixed_bits(config) | INTEL_FIXED_0_ENABLE_PMI;
+	else
+		config |= x86_pmu_regs.interrupt | x86_pmu_regs.enable;
+	return cpu->select[idx] == config;
+}
+
+/**
+ * x86_select - select an event on a counter
+ * @cpu: this CPU
+ * @event: event to select
+ * @idx: number of the counter, which is not in x86_pmu_cpu::irq_owned and is disabled if @event
+ *	is a sampling event
+ *
+ * x86_select_flush() must follow, because all fixed counters have one control register.
+ */
+void x86_select(struct x86_pmu_cpu *cpu, struct perf_event *event, unsigned int idx)
+{
+	if (!x86_select_is_done(cpu, event, idx))
+		x86_select_change(cpu, event, idx);
 }
 
 /**
