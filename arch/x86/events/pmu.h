@@ -84,7 +84,7 @@
 #define X86_EVENT_AHEAD		BIT(8)	/* overflows early; has X86_EVENT_LIMITED, too */
 #define X86_EVENT_PAIR		BIT(9)	/* takes two counters, see x86_pmu_cpu::merged */
 #define X86_EVENT_NODE		BIT(10)	/* holds a claim on a counter, see amd/node.c */
-#define X86_EVENT_GUEST_BRANCHES BIT(11)	/* a guest has the registers; X86_EVENT_BRANCHES, too */
+#define X86_EVENT_GUEST_BRANCHES BIT(11) /* X86_EVENT_BRANCHES, and a guest has the registers */
 #define X86_EVENT_PRECISE	BIT(12)	/* samples are records of the processor, see intel/pebs.h */
 #define X86_EVENT_BATCH		BIT(13)	/* many records to one interrupt; X86_EVENT_PRECISE, too */
 #define X86_EVENT_TOPDOWN	BIT(15)	/* slots or a metric, see intel/topdown.c */

@@ -316,7 +316,7 @@ static bool switches_lose_none(void)
 
 #define GLOBAL_STATUS_RESET	0x390
 #define GLOBAL_STATUS_SET	0x391
-#define STATUS_OVF_BUF		(1ull << 62)
+#define STATUS_OVF_BUF		0x4000000000000000ull
 
 static bool write_msr(off_t msr, uint64_t val)
 {

@@ -13,13 +13,13 @@
 
 #define DEVICES		"/sys/bus/event_source/devices/"
 #define IBS_LEAF	0x8000001b
-#define HAS_L2		(1u << 9)	/* bits of its EAX: Zen */
-#define HAS_ZEN4	(1u << 11)
+#define HAS_L2		0x200		/* bits of its EAX: Zen */
+#define HAS_ZEN4	0x800
 
-#define CNT_CTL		(1ull << 19)	/* of ibs_op: ops, not cycles */
-#define OP_L3_MISS	(1ull << 16)
-#define FETCH_RAND	(1ull << 57)
-#define FETCH_L3_MISS	(1ull << 59)
+#define CNT_CTL		0x80000ull	/* of ibs_op: ops, not cycles */
+#define OP_L3_MISS	0x10000ull
+#define FETCH_RAND	0x200000000000000ull
+#define FETCH_L3_MISS	0x800000000000000ull
 
 /* A multiple of 16 that is none of the rounds of the loops. */
 #define IBS_PERIOD	4112
@@ -290,22 +290,28 @@ static bool precise_events_are_ops(void)
 
 /* Each round loads, stores and does both; RSI and RDI are the addresses. */
 asm(".pushsection .text\n"
-    "memory_loop:\n"
-    "20:	mov (%rsi), %eax\n"
-    "21:	mov %ax, (%rdi)\n"
-    "22:	lock decl (%rsi)\n"
-    "23:	add %rdx, %rsi\n"
-    "24:	add %rdx, %rdi\n"
-    "25:	dec %rcx\n"
-    "26:	jnz 20b\n"
-    "	ret\n"
-    "memory_points: .long 20b, 21b, 22b, 23b, 24b, 25b, 26b\n"
-    ".popsection");
+	"memory_loop:\n"
+	"20:	mov (%rsi), %eax\n"
+	"21:	mov %ax, (%rdi)\n"
+	"22:	lock decl (%rsi)\n"
+	"23:	add %rdx, %rsi\n"
+	"24:	add %rdx, %rdi\n"
+	"25:	dec %rcx\n"
+	"26:	jnz 20b\n"
+	"	ret\n"
+	"memory_points: .long 20b, 21b, 22b, 23b, 24b, 25b, 26b\n"
+	".popsection");
 void memory_loop(char *to, char *from, unsigned long stride, unsigned long rounds);
 extern const uint32_t memory_points[MEMORY_ROUND];
 
 static char from[WORDS * STRIDE + 8] __aligned(32768);
 static char to[WORDS * STRIDE + 8] __aligned(32768);
+
+/* What PERF_SAMPLE_RAW has of an op. */
+struct raw_op {
+	uint32_t	caps;
+	uint64_t	ctl, rip, data, data2, data3, linear, physical;
+} __packed;
 
 /* The machine's rules for what is at an address; tools/testing/qemu/README.md has them. */
 static uint64_t latency_at(uint64_t address)
@@ -424,10 +430,7 @@ struct data_tally {
 /* The registers are in the record as they are numbered, from the control register on. */
 static bool raw_is_right(const struct sample *s, uint64_t address)
 {
-	struct {
-		uint32_t	caps;
-		uint64_t	ctl, rip, data, data2, data3, linear, physical;
-	} __packed *raw = (void *)s->raw;
+	const struct raw_op *raw = (void *)s->raw;
 	unsigned int more = !!(ibs_caps() & 1 << 5) + !!(ibs_caps() & 1 << 10);
 
 	return s->raw_size == sizeof(*raw) + 8 * more && raw->caps == ibs_caps() &&
