@@ -192,8 +192,8 @@ static bool pairs_take_turns(void)
 		good &= expect(t.running > t.enabled / 4 && t.running < t.enabled,
 			       "event %u ran for %llu of %llu ns", i, (unsigned long long)t.running,
 			       (unsigned long long)t.enabled);
-		/* An instruction is a nanosecond, but for those of the kernel. */
-		good &= expect_near_permille("count", t.value / each, t.running, 50);
+		/* An instruction is a nanosecond, but for those of the kernel, a debug kernel's most. */
+		good &= expect_near_permille("count", t.value / each, t.running, 100);
 	}
 	return good;
 }

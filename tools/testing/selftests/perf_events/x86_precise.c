@@ -147,7 +147,7 @@ static bool two_events_are_exact(void)
 /* Two tasks with the same event take turns on a CPU. */
 static bool tasks_have_their_own(void)
 {
-	unsigned int samples[2] = { 0 }, wrong[2] = { 0 }, loose = 0;
+	unsigned int samples[2] = { 0 }, wrong[2] = { 0 }, loose = 0, calls;
 	struct gate go = gate_new(), back = gate_new();
 	struct perf_event_attr attr;
 	struct perf_event_header *h;
@@ -187,10 +187,12 @@ static bool tasks_have_their_own(void)
 		}
 	}
 	kill_child(other);
-	return expect_between("samples", samples[0], (count[0] - 1 - LEAST) / 293,
+	/* Before records had the exact address, that of a system call had the kernel's: no sample. */
+	calls = max_precise > 2 ? 0 : 3;
+	return expect_between("samples", samples[0], (count[0] - 1 - LEAST) / 293 - calls,
 			      (count[0] - 1) / 293) &
-	       expect_between("samples of the other", samples[1], (count[1] - 1 - LEAST) / 499,
-			      (count[1] - 1) / 499) &
+	       expect_between("samples of the other", samples[1],
+			      (count[1] - 1 - LEAST) / 499 - calls, (count[1] - 1) / 499) &
 	       expect_eq("samples that are wrong", wrong[0] + wrong[1], 0) &
 	       expect_eq("other records", loose, 0);
 }
