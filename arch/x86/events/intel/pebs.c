@@ -153,15 +153,33 @@ static unsigned long pebs_user_cs(struct pt_regs *regs)
 #endif
 }
 
-/* @regs: of the interrupt, which stand for what the record does not have. */
-static void pebs_fill_regs(const struct x86_pmu *xpmu, const struct intel_pebs_record *r,
-			   struct pt_regs *regs, u64 ip, bool exact, struct x86_perf_regs *to)
+/* Fields of a sample that have registers beside the instruction pointer, or are made of them. */
+#define PEBS_REGS_TYPES		(PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_REGS_USER |	\
+				 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CALLCHAIN |	\
+				 PERF_SAMPLE_TRANSACTION)
+
+static bool pebs_needs_regs(struct perf_event *event)
 {
-	to->regs = *regs;
-	to->xmm_regs = (u64 *)r->xmm;
-	if (r->gprs)
-		intel_pebs_fill_regs(xpmu->precise_format, r, &to->regs);
-	to->regs.flags &= ~PERF_EFLAGS_EXACT;
+	const struct perf_event *top = event->parent ?: event;
+
+	return event->attr.sample_type & PEBS_REGS_TYPES || READ_ONCE(top->prog) ||
+	       !is_default_overflow_handler(event);
+}
+
+/* @regs: of the interrupt, which stand for what the record does not have. */
+static void pebs_fill_regs(const struct x86_pmu *xpmu, struct perf_event *event,
+			   const struct intel_pebs_record *r, struct pt_regs *regs, u64 ip,
+			   bool exact, struct x86_perf_regs *to)
+{
+	if (pebs_needs_regs(event)) {
+		to->regs = *regs;
+		to->xmm_regs = (u64 *)r->xmm;
+		if (r->gprs)
+			intel_pebs_fill_regs(xpmu->precise_format, r, &to->regs);
+		to->regs.flags &= ~PERF_EFLAGS_EXACT;
+	} else {
+		to->regs.flags = 0;
+	}
 	if (exact)
 		to->regs.flags |= PERF_EFLAGS_EXACT;
 	to->regs.ip = ip;
@@ -256,7 +274,7 @@ static bool pebs_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 	if (pebs_is_excluded(event, ip))
 		return batch.last && perf_event_account_interrupt(event);
 	perf_sample_data_init(&data, 0, period);
-	pebs_fill_regs(cpu->pmu, r, regs, ip, exact, &at);
+	pebs_fill_regs(cpu->pmu, event, r, regs, ip, exact, &at);
 	pebs_fill_data(cpu->pmu, event, r, &at.regs, &data);
 	if (has_branch_stack(event) && event->hw.flags & X86_EVENT_BRANCHES && in_nmi())
 		x86_deep_sample(cpu, event, &data);
@@ -297,7 +315,7 @@ static bool pebs_end_reloaded(struct x86_pmu_cpu *cpu, unsigned int idx,
 static u64 pebs_handle_record(struct x86_pmu_cpu *cpu, const struct intel_pebs_record *r,
 			      struct pt_regs *regs, u16 *nr, u64 stop)
 {
-	u64 set = intel_pebs_counters_of(cpu, r);
+	u64 set = intel_pebs_counters_of(cpu, r->counters);
 	bool over;
 
 	/* The interrupted code is programming these counters, and looks after them itself. */

@@ -155,6 +155,7 @@ unsigned int intel_pebs_record_max(unsigned int format);
 unsigned int intel_pebs_config_size(unsigned int format, u64 config);
 unsigned int intel_pebs_parse(unsigned int format, const u64 *words, size_t size,
 			      struct intel_pebs_record *r);
+unsigned int intel_pebs_peek(unsigned int format, const u64 *words, size_t size, u64 *counters);
 void intel_pebs_fill_regs(unsigned int format, const struct intel_pebs_record *r,
 			  struct pt_regs *regs);
 
@@ -187,7 +188,7 @@ bool intel_pebs_is_pending(void);
 void intel_pebs_set_empty(void);
 unsigned int intel_pebs_bytes(void);
 bool intel_pebs_is_accounted(void);
-u64  intel_pebs_counters_of(struct x86_pmu_cpu *cpu, const struct intel_pebs_record *r);
+u64  intel_pebs_counters_of(struct x86_pmu_cpu *cpu, u64 counters);
 void intel_pebs_account(struct x86_pmu_cpu *cpu, u16 *nr);
 
 /* pebs.c */

@@ -118,13 +118,23 @@ static const u64 *pebs_parse_memory(const u64 *w, struct intel_pebs_record *r)
 	return w + 4;
 }
 
-/* The record says its size itself. It can have groups that are newer than this code. */
-static unsigned int pebs_parse_adaptive(const u64 *w, size_t size, struct intel_pebs_record *r)
+/* The record says its size itself; 0 if that cannot be. */
+static unsigned int pebs_adaptive_size(u64 head, size_t size)
 {
-	u64 head = w[0];
 	size_t bytes = FIELD_GET(BASIC_SIZE, head);
 
 	if (bytes > size || bytes % sizeof(u64) || bytes < pebs_adaptive_words(head) * sizeof(u64))
+		return 0;
+	return bytes;
+}
+
+/* A record can have groups that are newer than this code. */
+static unsigned int pebs_parse_adaptive(const u64 *w, size_t size, struct intel_pebs_record *r)
+{
+	u64 head = w[0];
+	unsigned int bytes = pebs_adaptive_size(head, size);
+
+	if (!bytes)
 		return 0;
 	r->groups = head & INTEL_PEBS_GROUPS;
 	r->retire = FIELD_GET(BASIC_RETIRE, head);
@@ -169,6 +179,30 @@ unsigned int intel_pebs_parse(unsigned int format, const u64 *words, size_t size
 	if (size < PEBS_BASIC * sizeof(u64))
 		return 0;
 	return pebs_parse_adaptive(words, size, r);
+}
+
+/**
+ * intel_pebs_peek - read the size of a record and which counters it is of
+ * @format: format of the records
+ * @words: the record
+ * @size: bytes from there to the end of the records
+ * @counters: set to what intel_pebs_parse() sets in its record
+ *
+ * Context: any, NMI included.
+ * Return: bytes of the record; 0 if there is no complete one
+ */
+unsigned int intel_pebs_peek(unsigned int format, const u64 *words, size_t size, u64 *counters)
+{
+	unsigned int bytes = intel_pebs_record_size(format);
+
+	if (size < bytes)
+		return 0;
+	if (format >= INTEL_PEBS_ADAPTIVE) {
+		*counters = words[2];
+		return pebs_adaptive_size(words[0], size);
+	}
+	*counters = format ? words[WORD_STATUS] : BIT_ULL(0);
+	return bytes;
 }
 
 #ifdef CONFIG_X86_64

@@ -242,16 +242,16 @@ static u64 store_counters_past(struct x86_pmu_cpu *cpu, u64 set, s64 more)
 /**
  * intel_pebs_counters_of - the counters that a record is of
  * @cpu: this CPU; its counters with records are off
- * @r: the record
+ * @counters: what the record says
  *
- * In formats 1 and 2 it has the status, with all counters that have overflowed, but without those
+ * In formats 1 and 2 that is the status, with all counters that have overflowed, but without those
  * that were acknowledged meanwhile. Then those have had their record that have counted further.
  *
  * Return: set of counters
  */
-u64 intel_pebs_counters_of(struct x86_pmu_cpu *cpu, const struct intel_pebs_record *r)
+u64 intel_pebs_counters_of(struct x86_pmu_cpu *cpu, u64 counters)
 {
-	u64 all = cpu->precise & cpu->loaded, set = r->counters & all;
+	u64 all = cpu->precise & cpu->loaded, set = counters & all;
 
 	if (cpu->pmu->precise_format >= 3 || hweight64(set) == 1)
 		return set;
@@ -332,14 +332,13 @@ void intel_pebs_account(struct x86_pmu_cpu *cpu, u16 *nr)
 	unsigned int bytes = intel_pebs_bytes(), done, size;
 	bool full = store_is_full(cpu);
 	u16 old[X86_PMC_IDX_MAX] = { };
-	struct intel_pebs_record r;
-	u64 todo;
+	u64 todo, counters;
 
 	for (done = 0; done < bytes; done += size) {
-		size = intel_pebs_parse(cpu->pmu->precise_format, at + done, bytes - done, &r);
+		size = intel_pebs_peek(cpu->pmu->precise_format, at + done, bytes - done, &counters);
 		if (!size)
 			break;
-		todo = intel_pebs_counters_of(cpu, &r) & cpu->batch & cpu->irq_owned;
+		todo = intel_pebs_counters_of(cpu, counters) & cpu->batch & cpu->irq_owned;
 		for (; todo; todo &= todo - 1) {
 			nr[__ffs64(todo)]++;
 			old[__ffs64(todo)] += done < this_cpu_read(pebs_store.accounted);
