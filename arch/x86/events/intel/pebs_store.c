@@ -335,7 +335,8 @@ void intel_pebs_account(struct x86_pmu_cpu *cpu, u16 *nr)
 	u64 todo, counters;
 
 	for (done = 0; done < bytes; done += size) {
-		size = intel_pebs_peek(cpu->pmu->precise_format, at + done, bytes - done, &counters);
+		size = intel_pebs_peek(cpu->pmu->precise_format, at + done, bytes - done,
+				       &counters);
 		if (!size)
 			break;
 		todo = intel_pebs_counters_of(cpu, counters) & cpu->batch & cpu->irq_owned;

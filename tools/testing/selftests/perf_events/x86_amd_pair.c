@@ -192,7 +192,7 @@ static bool pairs_take_turns(void)
 		good &= expect(t.running > t.enabled / 4 && t.running < t.enabled,
 			       "event %u ran for %llu of %llu ns", i, (unsigned long long)t.running,
 			       (unsigned long long)t.enabled);
-		/* An instruction is a nanosecond, but for those of the kernel, a debug kernel's most. */
+		/* An instruction is a nanosecond, but for the kernel's; a debug kernel has many. */
 		good &= expect_near_permille("count", t.value / each, t.running, 100);
 	}
 	return good;

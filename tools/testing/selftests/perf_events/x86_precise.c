@@ -187,7 +187,7 @@ static bool tasks_have_their_own(void)
 		}
 	}
 	kill_child(other);
-	/* Before records had the exact address, that of a system call had the kernel's: no sample. */
+	/* Without an exact address the record of a system call has the kernel's: no sample. */
 	calls = max_precise > 2 ? 0 : 3;
 	return expect_between("samples", samples[0], (count[0] - 1 - LEAST) / 293 - calls,
 			      (count[0] - 1) / 293) &
