@@ -294,9 +294,12 @@ static noinline void x86_select_pair(struct x86_pmu_cpu *cpu, const struct perf_
  * x86_select_clear - select nothing on a general counter
  * @cpu: this CPU
  * @idx: number of the counter, which has no event
+ *
+ * Context: interrupts disabled.
  */
 void x86_select_clear(struct x86_pmu_cpu *cpu, unsigned int idx)
 {
+	lockdep_assert_irqs_disabled();
 	x86_counters_disable(cpu, BIT_ULL(idx));
 	x86_select_write(cpu, idx, 0);
 }
@@ -463,9 +466,9 @@ const struct x86_period_limit *x86_period_limit_of(const struct perf_event *even
 }
 
 /*
- * The next period is shorter by what this one is longer, unless a record begins it. An event whose
- * records do that interrupts when the store is full, whatever the rest of its period is. A buffer
- * of branches is filled after the overflow.
+ * Makes a period that is below the limit longer; the next one is shorter by the difference. A
+ * period that a record begins stays as it is: its event interrupts when the store is full, with any
+ * rest of the period. A buffer of branches is filled after the overflow.
  */
 static noinline s64 x86_period_apply_limit(const struct x86_pmu_cpu *cpu,
 					   const struct perf_event *event, s64 left)

@@ -178,7 +178,8 @@ static void pebs_fill_regs(const struct x86_pmu *xpmu, struct perf_event *event,
 			intel_pebs_fill_regs(xpmu->precise_format, r, &to->regs);
 		to->regs.flags &= ~PERF_EFLAGS_EXACT;
 	} else {
-		to->regs.flags = 0;
+		/* A BPF program that is attached at this moment reads no stack of the kernel. */
+		*to = (struct x86_perf_regs){ };
 	}
 	if (exact)
 		to->regs.flags |= PERF_EFLAGS_EXACT;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Branch records of guests: what KVM is told of them, and the event with which it reserves the
- * registers. The test is in the place of the guest, and accesses them.
+ * Branch records of guests: the description for KVM, and the event that reserves the registers.
+ * The test accesses them as a guest does.
  */
 #include <linux/cpumask.h>
 #include <linux/sched.h>

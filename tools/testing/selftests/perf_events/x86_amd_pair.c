@@ -301,7 +301,7 @@ static void give_turns(unsigned int n, struct gate *go, struct gate *back)
 	}
 }
 
-/* Beside a task whose events take the same counters in another way. */
+/* The events of another task on the CPU take the same counters in another way. */
 static bool counts_are_exact_over_switches(void)
 {
 	static const struct group_of self = { { 64 }, 1, false, true };

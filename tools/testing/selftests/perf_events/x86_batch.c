@@ -12,7 +12,7 @@
 #include "x86_rdpmc.h"
 
 #define BATCH_PERIOD	101
-/* A counter whose overflow is due overflows 2 events later, or twice that. */
+/* At the end of a period the counter overflows 2 events later, or twice that. */
 #define LATE		4
 /*
  * A store of 64 KiB has so many records, with the registers. Adaptive records have what events

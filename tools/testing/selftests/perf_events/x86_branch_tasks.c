@@ -21,7 +21,7 @@
 
 #define SWITCHES	3000
 #define CPU_PERIOD	311	/* less than two turns of a task */
-#define TASK_PERIOD	61	/* a child has a sample before it comes to its loop */
+#define TASK_PERIOD	61	/* shorter than a child before its loop */
 #define ROUNDS_OF_TURN	3	/* fewer branches than the registers have entries */
 #define FORK_TURNS	50	/* a fork in so many turns */
 #define READ_TURNS	500	/* the ring buffer holds the samples of that many turns */
@@ -70,17 +70,9 @@ static unsigned long switches_wanted(void)
 	return value ? strtoul(value, NULL, 0) : SWITCHES;
 }
 
-static pid_t fork_answers(struct gate *go, struct gate *back)
+static void run_other(void)
 {
-	pid_t pid = fork_child();
-
-	if (pid)
-		return pid;
-	for (;;) {
-		gate_wait(go);
-		other_loop(ROUNDS_OF_TURN);
-		gate_open(back);
-	}
+	other_loop(ROUNDS_OF_TURN);
 }
 
 static void fork_turn(void)
@@ -129,7 +121,7 @@ static void check_entries(struct turns *t, const struct sample *s)
 	}
 }
 
-/* The event is disabled meanwhile: a task whose samples are read has no new ones. */
+/* The event is disabled meanwhile: reading samples would make new ones. */
 static void read_turns(struct turns *t)
 {
 	struct perf_event_header *h;
@@ -200,7 +192,7 @@ static bool turns_show_own_branches(uint64_t type, bool of_cpu)
 	t = (struct turns) { .attr = branch_attr(type), .go = gate_new(), .back = gate_new() };
 	t.attr.sample_period = of_cpu ? CPU_PERIOD : TASK_PERIOD;
 	t.attr.inherit = !of_cpu;
-	t.other = fork_answers(&t.go, &t.back);
+	t.other = fork_worker(&t.go, &t.back, run_other);
 	t.fd = MUST(perf_open(&t.attr, of_cpu ? -1 : 0, 0, -1, 0));
 	if (!ring_map(&t.ring, t.fd, 512))
 		fail_case("mmap");

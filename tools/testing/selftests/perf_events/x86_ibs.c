@@ -153,16 +153,32 @@ static bool count_is_periods(const struct steps *t)
 			      (uint64_t)(t->samples + 1) * IBS_PERIOD - 1);
 }
 
-static bool ops_are_exact(void)
+/* Ops count with @config CNT_CTL; without it cycles do, and an instruction is a cycle. */
+static bool samples_are_exact(const char *what, const char *pmu, uint64_t config)
 {
 	struct perf_event_attr attr;
 	struct steps t;
 
 	need_ibs();
-	attr = ibs_attr("ibs_op", CNT_CTL);
+	attr = ibs_attr(pmu, config);
 	attr.sample_type |= PERF_SAMPLE_PERIOD;
 	sample_loop(&attr, &t);
-	return steps_are_right("ops", &t, IBS_PERIOD) & count_is_periods(&t);
+	return steps_are_right(what, &t, IBS_PERIOD) & count_is_periods(&t);
+}
+
+static bool ops_are_exact(void)
+{
+	return samples_are_exact("ops", "ibs_op", CNT_CTL);
+}
+
+static bool cycles_are_exact(void)
+{
+	return samples_are_exact("cycles", "ibs_op", 0);
+}
+
+static bool fetches_are_exact(void)
+{
+	return samples_are_exact("fetches", "ibs_fetch", 0);
 }
 
 /* The low bits of a period are dropped. */
@@ -180,31 +196,6 @@ static bool periods_are_rounded(void)
 			 t.samples) &
 	       expect_eq("registers that are not those of the instruction", t.wrong, 0) &
 	       expect_eq("steps of more than a period", t.too_long, 0) & count_is_periods(&t);
-}
-
-/* An instruction is a cycle. */
-static bool cycles_are_exact(void)
-{
-	struct perf_event_attr attr;
-	struct steps t;
-
-	need_ibs();
-	attr = ibs_attr("ibs_op", 0);
-	attr.sample_type |= PERF_SAMPLE_PERIOD;
-	sample_loop(&attr, &t);
-	return steps_are_right("cycles", &t, IBS_PERIOD) & count_is_periods(&t);
-}
-
-static bool fetches_are_exact(void)
-{
-	struct perf_event_attr attr;
-	struct steps t;
-
-	need_ibs();
-	attr = ibs_attr("ibs_fetch", 0);
-	attr.sample_type |= PERF_SAMPLE_PERIOD;
-	sample_loop(&attr, &t);
-	return steps_are_right("fetches", &t, IBS_PERIOD) & count_is_periods(&t);
 }
 
 /* Of 16 periods each begins with another number from 0 to 15, which makes 7.5 in the mean. */
