@@ -89,6 +89,8 @@
 #define X86_EVENT_BATCH		BIT(13)	/* many records to one interrupt; X86_EVENT_PRECISE, too */
 #define X86_EVENT_TOPDOWN	BIT(15)	/* slots or a metric, see intel/topdown.c */
 #define X86_EVENT_DEEP		X86_EVENT_BRANCHES	/* see deep.h */
+/* has registers beside its counter */
+#define X86_EVENT_SPECIAL	(X86_EVENT_PRECISE | X86_EVENT_TOPDOWN | X86_EVENT_DEEP)
 
 /* ---------------------------------------------------------------- model tables */
 
@@ -384,7 +386,8 @@ struct x86_pmu {
  * @readable: subset of @loaded, counting events; their counters hold no counts of other programs
  * @host_only: subset of @loaded that must not run in a guest
  * @guest_only: subset of @loaded that must run only in a guest
- * @deep: subset of @loaded, events with a flag of X86_EVENT_DEEP
+ * @special: subset of @loaded, events with a flag of X86_EVENT_SPECIAL
+ * @deep: subset of @special, events with a flag of X86_EVENT_DEEP
  * @merged: odd counters that extend the counter before them: their select is X86_SELECT_MERGE,
  *	they have no event, and their low 16 bits are bits 63:48 of that counter
  * @precise: counters that write records instead of interrupting, with an event or without
@@ -423,6 +426,7 @@ struct x86_pmu_cpu {
 	u64				readable;
 	u64				host_only;
 	u64				guest_only;
+	u64				special;
 	u64				deep;
 	u64				merged;
 	u64				precise;

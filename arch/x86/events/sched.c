@@ -282,6 +282,29 @@ static noinline u64 x86_sched_unload_guest(struct x86_pmu_cpu *cpu, u64 counters
 	return counters & ~X86_GUEST_BRANCHES;
 }
 
+/*
+ * Stops the registers that events of X86_EVENT_SPECIAL have beside their counters. Returns the
+ * counters of which the events are still to be removed.
+ */
+static noinline u64 x86_sched_unload_special(struct x86_pmu_cpu *cpu, u64 counters, u64 stop,
+					     u64 owner)
+{
+	cpu->special &= ~counters;
+	if (counters & X86_GUEST_BRANCHES)
+		counters = x86_sched_unload_guest(cpu, counters);
+	if (counters & cpu->precise)
+		x86_sched_unload_precise(cpu, counters & cpu->precise);
+	if (cpu->metrics && counters & (cpu->metrics | X86_FIXED(3)))
+		counters = x86_sched_unload_metrics(cpu, counters, stop, owner);
+	if (counters & cpu->deep) {
+		if (stop & cpu->enabled)
+			x86_counters_disable(cpu, stop);
+		x86_cpu_clear_bits(irq_owned, counters);
+		x86_deep_unload(cpu, counters & cpu->deep);
+	}
+	return counters;
+}
+
 /**
  * x86_sched_unload - remove events from counters and update their counts
  * @cpu: this CPU
@@ -295,20 +318,15 @@ static noinline u64 x86_sched_unload_guest(struct x86_pmu_cpu *cpu, u64 counters
 void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters)
 {
 	u64 stop = counters & (cpu->sampling | cpu->readable), todo;
+	u64 special = counters & cpu->special;
 	u64 owner = x86_sched_current_owner();
 
 	lockdep_assert_irqs_disabled();
-	if (unlikely(counters & X86_GUEST_BRANCHES))
-		counters = x86_sched_unload_guest(cpu, counters);
-	if (unlikely(counters & cpu->precise))
-		x86_sched_unload_precise(cpu, counters & cpu->precise);
-	if (unlikely(cpu->metrics && counters & (cpu->metrics | X86_FIXED(3))))
-		counters = x86_sched_unload_metrics(cpu, counters, stop, owner);
+	if (unlikely(special))
+		counters = x86_sched_unload_special(cpu, counters, stop, owner);
 	if (stop & cpu->enabled)
 		x86_counters_disable(cpu, stop);
 	x86_cpu_clear_bits(irq_owned, counters);
-	if (unlikely(counters & cpu->deep))
-		x86_deep_unload(cpu, counters & cpu->deep);
 	for (todo = counters; todo; todo &= todo - 1)
 		x86_sched_unload_one(cpu, __ffs64(todo), owner);
 
@@ -320,7 +338,7 @@ void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters)
 	x86_cpu_clear_bits(loaded, counters);
 	x86_cpu_clear_bits(missed, counters);
 	/* The events that stay may have batches now. */
-	if (unlikely(cpu->batch) && counters & cpu->precise)
+	if (unlikely(special && cpu->batch) && special & cpu->precise)
 		intel_pebs_cpu_load(cpu);
 }
 
@@ -513,6 +531,8 @@ static __always_inline void x86_sched_load_unsampled(struct x86_pmu_cpu *cpu,
 static int x86_sched_load_special(struct x86_pmu_cpu *cpu, struct perf_event *event, u64 bit,
 				  u64 hide)
 {
+	if (event->hw.flags & X86_EVENT_SPECIAL)
+		cpu->special |= bit;
 	/* x86_topdown_load() starts a group with metrics. */
 	if (event->hw.flags & X86_EVENT_TOPDOWN && cpu->loaded & X86_METRICS)
 		return PERF_HES_STOPPED;
@@ -541,7 +561,7 @@ static void x86_sched_load_event(struct x86_pmu_cpu *cpu, const struct perf_sche
 	u64 bit = BIT_ULL(idx);
 	int state = 0;
 
-	if (event->hw.flags & (X86_EVENT_SAMPLING | X86_EVENT_DEEP | X86_EVENT_TOPDOWN))
+	if (event->hw.flags & (X86_EVENT_SAMPLING | X86_EVENT_SPECIAL))
 		state = x86_sched_load_special(cpu, event, bit, hide);
 	else
 		x86_sched_load_unsampled(cpu, event, bit, hide);
@@ -583,21 +603,6 @@ static noinline bool x86_sched_needs_prepare(const struct x86_pmu_cpu *cpu,
 	return false;
 }
 
-/*
- * Before other events get counters: the periods that records begin, and the size of records, do not
- * change while there are records. Returns the counters that are to be enabled again.
- */
-static noinline u64 x86_sched_load_pause(struct x86_pmu_cpu *cpu, const struct perf_schedule *s,
-					 u64 fresh)
-{
-	u64 todo;
-
-	for (todo = fresh; todo; todo &= todo - 1)
-		if (s->slot[__ffs64(todo)].event->hw.flags & X86_EVENT_PRECISE)
-			return x86_sched_pause(cpu);
-	return 0;
-}
-
 static noinline void x86_sched_prepare(struct x86_pmu_cpu *cpu, const struct perf_schedule *s,
 				       u64 fresh)
 {
@@ -622,7 +627,7 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 {
 	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 	u64 keep = 0, stop = 0, fresh = 0, taken = 0, pages = 0, paused = 0, todo;
-	unsigned int i;
+	unsigned int i, flags = 0;
 	u64 hide;
 
 	lockdep_assert_irqs_disabled();
@@ -635,6 +640,7 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 		}
 		fresh |= BIT_ULL(i);
 		taken |= bit;
+		flags |= s->slot[i].event->hw.flags;
 		if (x86_sched_must_stop(s->slot[i].event))
 			stop |= bit;
 	}
@@ -645,8 +651,9 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 		return;
 	if (unlikely(x86_pmu_regs.prepare))
 		x86_sched_prepare(cpu, s, fresh);
-	if (unlikely(cpu->batch))
-		paused = x86_sched_load_pause(cpu, s, fresh);
+	/* The periods that records begin, and the size of records, are constant while there are some. */
+	if (unlikely(flags & X86_EVENT_PRECISE) && cpu->batch)
+		paused = x86_sched_pause(cpu);
 	if (stop & cpu->enabled)
 		x86_counters_disable(cpu, stop);
 	x86_cpu_set_bits(loaded, taken);
@@ -663,10 +670,11 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 		if (unlikely(rcu_access_pointer(slot->event->rb)))
 			pages |= todo & -todo;
 	}
-	if (unlikely(cpu->loaded & X86_METRICS && taken & (X86_METRICS | X86_FIXED(3))))
-		x86_topdown_load(cpu, taken);
-	if (unlikely(paused))
+	if (unlikely(flags & X86_EVENT_SPECIAL)) {
+		if (cpu->loaded & X86_METRICS && taken & (X86_METRICS | X86_FIXED(3)))
+			x86_topdown_load(cpu, taken);
 		x86_cpu_set_bits(enabled, paused);
+	}
 	x86_commit_enabled(cpu);
 	for (todo = READ_ONCE(cpu->missed) & taken; unlikely(todo); todo &= todo - 1)
 		x86_event_handle_missed(cpu, cpu->event[__ffs64(todo)]);
