@@ -457,7 +457,8 @@ static __always_inline void perf_member_update_time(struct perf_event *event)
 
 /*
  * From INACTIVE to ACTIVE or back, with the times up to date: always legal, without effect on
- * siblings' times, and frequent. All other state changes are by perf_event_set_state(). ctx->lock.
+ * siblings' times, and frequent. All other state changes are by perf_event_set_state() or
+ * perf_event_set_exit(). ctx->lock.
  */
 static __always_inline void perf_leader_set_active(struct perf_event *leader, bool active)
 {
@@ -469,6 +470,15 @@ static __always_inline void perf_leader_set_active(struct perf_event *leader, bo
 static __always_inline void perf_event_set_active(struct perf_event *event, bool active)
 {
 	WRITE_ONCE(event->state, active ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_INACTIVE);
+}
+
+/*
+ * From whatever state the event is in to EXIT, for all events of a context at the same time: the
+ * times of all of them are up to date. ctx->lock.
+ */
+static __always_inline void perf_event_set_exit(struct perf_event *event)
+{
+	WRITE_ONCE(event->state, PERF_EVENT_STATE_EXIT);
 }
 
 /* pmu.c */

@@ -2,10 +2,10 @@
 /*
  * State and time of events.
  *
- * perf_event_set_state() moves an event from state to state, along the moves of one table. The two
- * moves between INACTIVE and ACTIVE, which the scheduler does, are inline in core.h:
- * perf_event_set_active() and perf_leader_set_active(). An event that is being created gets its
- * initial state by an assignment.
+ * perf_event_set_state() moves an event from state to state, along the moves of one table. Frequent
+ * moves are inline in core.h: perf_event_set_active() and perf_leader_set_active() between INACTIVE
+ * and ACTIVE, which the scheduler does, and perf_event_set_exit() for all events of a task that
+ * exits. An event that is being created gets its initial state by an assignment.
  *
  * Times follow from the state. An event is enabled while its own state and its leader's state are
  * at least INACTIVE, and running while both are ACTIVE. Both times are measured by the clock of the

@@ -12,6 +12,8 @@
 # error "kernel/events/event is a higher layer than this file"
 #endif
 
+#include <linux/irq_work.h>
+
 #include "../pmus/pmus.h"
 
 /* attr.c: validation of attributes and privileges */
@@ -130,8 +132,33 @@ void perf_aux_restart(struct perf_event *event);
 void perf_event_pending_init(struct perf_event *event);
 extern void (*perf_event_pending_disable_fn)(struct perf_event *event);
 void perf_event_pending_sync(struct perf_event *event);
-bool perf_event_pending_busy(struct perf_event *event);
-bool perf_event_pending_trails(void);
+
+/**
+ * perf_event_pending_busy - test for an irq_work of a removed event
+ * @event: event that has had no hit for a grace period
+ *
+ * Context: any
+ * Return: true if one is queued or running
+ */
+static inline bool perf_event_pending_busy(struct perf_event *event)
+{
+	return irq_work_is_busy(&event->pending_irq) ||
+	       irq_work_is_busy(&event->pending_disable_irq);
+}
+
+/**
+ * perf_event_pending_trails - may an irq_work be accessed when it is no longer busy?
+ *
+ * Where irq_work_sync() sleeps, irq_work_single() wakes it after it has marked the irq_work as
+ * idle, in an RCU read section.
+ *
+ * Context: any
+ * Return: true if the memory of an irq_work that is idle is to be kept for another grace period
+ */
+static inline bool perf_event_pending_trails(void)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_RT) || !arch_irq_work_has_interrupt();
+}
 
 /* addr_filter.c */
 int  perf_event_set_filter(struct perf_event *event, void __user *arg);

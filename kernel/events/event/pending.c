@@ -91,30 +91,3 @@ void perf_event_pending_sync(struct perf_event *event)
 	irq_work_sync(&event->pending_irq);
 	irq_work_sync(&event->pending_disable_irq);
 }
-
-/**
- * perf_event_pending_busy - test for an irq_work of a removed event
- * @event: event that has had no hit for a grace period
- *
- * Context: any
- * Return: true if one is queued or running
- */
-bool perf_event_pending_busy(struct perf_event *event)
-{
-	return irq_work_is_busy(&event->pending_irq) ||
-	       irq_work_is_busy(&event->pending_disable_irq);
-}
-
-/**
- * perf_event_pending_trails - may an irq_work be accessed when it is no longer busy?
- *
- * Where irq_work_sync() sleeps, irq_work_single() wakes it after it has marked the irq_work as
- * idle, in an RCU read section.
- *
- * Context: any
- * Return: true if the memory of an irq_work that is idle is to be kept for another grace period
- */
-bool perf_event_pending_trails(void)
-{
-	return IS_ENABLED(CONFIG_PREEMPT_RT) || !arch_irq_work_has_interrupt();
-}

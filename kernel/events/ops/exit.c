@@ -26,7 +26,8 @@ static void exit_sync_child(struct perf_event *child)
 	atomic64_add(local64_read(&child->count), &parent->child_count);
 	atomic64_add(perf_event_stored_enabled(child), &parent->child_total_time_enabled);
 	atomic64_add(perf_event_stored_running(child), &parent->child_total_time_running);
-	atomic64_add(atomic64_read(&child->lost_samples), &parent->lost_samples);
+	if (unlikely(atomic64_read(&child->lost_samples)))
+		atomic64_add(atomic64_read(&child->lost_samples), &parent->lost_samples);
 }
 
 /* poll() returns EPOLLHUP when neither the event's task nor a child exists: wake its callers. */

@@ -314,6 +314,8 @@ void perf_detach_all_locked(struct perf_event_context *ctx)
 	struct perf_event *event;
 
 	lockdep_assert_held(&ctx->lock);
+	list_for_each_entry(event, &ctx->event_list, event_entry)
+		perf_event_update_time(event);
 	list_for_each_entry(event, &ctx->event_list, event_entry) {
 		perf_group_member_exit(event);
 		if (!list_empty(&event->sb_list))

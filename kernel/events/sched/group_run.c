@@ -126,7 +126,8 @@ static void group_member_stop(struct perf_event *event)
 
 /**
  * perf_group_member_exit - end an event after the exit of its task
- * @event: any member of a group, in a context that is active on no CPU
+ * @event: any member of a group, in a context that is active on no CPU, with the times of all its
+ *	events up to date
  *
  * The event moves from whatever state it is in to EXIT. The lists of its group and its PMU context
  * are left as they are: the caller clears them for all events of the context.
@@ -140,7 +141,7 @@ void perf_group_member_exit(struct perf_event *event)
 		if (!group_event_is_counter(event))
 			group_member_del(event);
 	}
-	perf_event_set_state(event, PERF_EVENT_STATE_EXIT);
+	perf_event_set_exit(event);
 }
 
 static int group_start_members(struct perf_event *leader)
