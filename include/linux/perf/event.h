@@ -126,8 +126,8 @@ struct perf_sample_layout {
  * Locks: [c] written under ctx->lock as kernel/events/core/core.h explains, [m] ctx->mutex,
  * [i] constant once the event is published, [o] see kernel/events/output/buffer.h.
  *
- * Members from @mmap_mutex on exist only in events with a file or a kernel user: an embedded event
- * ends there.
+ * Members from @child_mutex on exist only in events with a memory of their own: an embedded event
+ * ends there. See perf_event_is_embeddable().
  */
 struct perf_event {
 	/* Read by hits and context switches. */
@@ -176,15 +176,10 @@ struct perf_event {
 
 	/* Inheritance. */
 	struct perf_event		*parent;		/* [i] top event, or NULL */
-	struct mutex			child_mutex;		/* child_list, child sums */
 	struct list_head		child_list;		/* list of a parent, or entry */
-	atomic64_t			child_count;
-	atomic64_t			child_total_time_enabled;
-	atomic64_t			child_total_time_running;
 
 	/* Identity and lifetime. */
 	atomic_long_t			refcount;
-	struct rcu_head			rcu_head;
 	u64				id;			/* [i] unique */
 	struct pid_namespace		*ns;			/* [i] */
 	u64				(*clock)(void);		/* [i] timestamps of records */
@@ -196,7 +191,6 @@ struct perf_event {
 		struct perf_event	*origin;		/* child: the creating task's */
 	};
 	struct list_head		owner_entry;		/* task->perf_event_list */
-	void				*security;
 	unsigned int			account_flags;		/* see event/account.c */
 
 	/* Overflow. */
@@ -215,18 +209,28 @@ struct perf_event {
 	struct irq_work			pending_disable_irq;
 	struct callback_head		pending_task;
 
-	/* Address filters. */
-	struct perf_addr_filters_head	addr_filters;
-	struct perf_addr_filter_range	*addr_filter_ranges;
-	unsigned long			addr_filters_gen;
-
 	/* AUX. */
 	struct perf_event		*aux_event;
 
 	/* [o] Buffer; a child writes to its parent's. */
 	struct perf_buffer __rcu	*rb;
 
-	/* Not in embedded events: */
+	/* Not in embedded events: a parent's, */
+	struct mutex			child_mutex;		/* child_list, child sums */
+	atomic64_t			child_count;
+	atomic64_t			child_total_time_enabled;
+	atomic64_t			child_total_time_running;
+
+	/* those of a file or of a separate allocation, */
+	struct rcu_head			rcu_head;
+	void				*security;
+
+	/* address filters, */
+	struct perf_addr_filters_head	addr_filters;
+	struct perf_addr_filter_range	*addr_filter_ranges;
+	unsigned long			addr_filters_gen;
+
+	/* and a mapping's. */
 	struct mutex			mmap_mutex;
 	atomic_t			mmap_count;
 	struct list_head		rb_entry;

@@ -178,7 +178,7 @@ struct perf_event_context {
  * An inherited event that needs only its first members (see perf_event_clone()) is embedded in its
  * context's allocation: all that a task inherits is one piece of memory, or a few.
  */
-#define PERF_EMBEDDED_SIZE	round_up(offsetof(struct perf_event, mmap_mutex), sizeof(u64))
+#define PERF_EMBEDDED_SIZE	round_up(offsetof(struct perf_event, child_mutex), sizeof(u64))
 
 #define TASK_TOMBSTONE ((struct task_struct *)-1L)
 

@@ -39,9 +39,12 @@ static void event_init_lists(struct perf_event *event)
 	INIT_LIST_HEAD(&event->owner_entry);
 }
 
-/* Members that only an event with a file or a kernel user needs. */
-static void event_init_top(struct perf_event *event)
+/* Members that an embedded event does not have. */
+static void event_init_separate(struct perf_event *event)
 {
+	mutex_init(&event->child_mutex);
+	raw_spin_lock_init(&event->addr_filters.lock);
+	INIT_LIST_HEAD(&event->addr_filters.list);
 	INIT_LIST_HEAD(&event->rb_entry);
 	mutex_init(&event->mmap_mutex);
 	init_waitqueue_head(&event->waitq);
@@ -86,9 +89,6 @@ static void event_init_common(struct perf_event *event, const struct perf_event_
 	event->id = atomic64_inc_return(&event_ids);
 	event->clock = spec->parent ? spec->parent->clock : local_clock;
 	atomic_long_set(&event->refcount, 1);
-	raw_spin_lock_init(&event->addr_filters.lock);
-	INIT_LIST_HEAD(&event->addr_filters.list);
-	mutex_init(&event->child_mutex);
 	event_init_lists(event);
 	perf_event_pending_init(event);
 	if (spec->task) {
@@ -126,7 +126,7 @@ static struct perf_event *event_new(const struct perf_event_spec *spec)
 		atomic_long_inc(&spec->parent->refcount);
 	/* The opener's namespace: the task that creates a child event is the one being measured. */
 	event->ns = get_pid_ns(spec->parent ? spec->parent->ns : task_active_pid_ns(current));
-	event_init_top(event);
+	event_init_separate(event);
 	return event;
 }
 
