@@ -141,22 +141,51 @@ result $? "record --overwrite: the newest records"
 
 # CPU time of a recorder without the program, ms.
 cost() {	# COMMAND...
+	rm -f $work/cost
 	timeout 60 tally stat -i -x, -e task-clock -o $work/cost -- "$@" >>$out 2>&1
 	cut -d. -f1 $work/cost
 }
 
-# At the highest rate what is lost depends on when the scheduler lets the recorder run.
-for options in "-F max" "-g -F 10000"; do
+# The sums of both recorders, which take turns in this guest: rows of ms, samples, lost records.
+compare_costs() {	# ROUNDS OPTION...
+	rounds=$1
+	shift
+	for recorder in perf tally; do
+		rm -f $work/$recorder.sums
+	done
+	while [ $rounds -gt 0 ]; do
+		for recorder in perf tally; do
+			file=$work/$recorder
+			rm -rf $file
+			ms=$(cost $recorder record -q -a "$@" -e cpu-clock -o $file $hot rounds 30000)
+			echo "$ms $(number_of samples $file) $(number_of lost $file)" >>$file.sums
+		done
+		verified $work/tally || return
+		rounds=$((rounds - 1))
+	done
+}
+
+total() {	# RECORDER FIELD
+	awk -v field="$2" 'NF == 3 { sum += $field; n++ } END { print n == NR && n ? sum : "none" }' \
+		$work/$1.sums
+}
+
+# What a round loses depends on when the scheduler lets the recorder run; so the sums are compared.
+for options in "-F max" "-F max -m 16" "-g -F 10000"; do
 	: >$out
-	rm -rf $data
-	theirs=$(cost perf record -q -a $options -e cpu-clock -o $work/perf $hot rounds 40000)
-	ours=$(cost tally record -q -a $options -e cpu-clock -o $data $hot rounds 40000)
-	echo "# $options: $theirs ms, $(number_of lost $work/perf) lost by perf;" \
-		"$ours ms, $(number_of lost) lost by tally, $(number_of samples) samples"
-	within samples "$(number_of samples)" 500 1000000 &&
-		within "ms" "$ours" 1 $((theirs / 2)) && verified $data
-	is status $? 0 && { [ "$options" = "-F max" ] || is "lost records" "$(number_of lost)" 0; }
+	compare_costs 3 $options
+	status=$?
+	for recorder in perf tally; do
+		echo "# record -a $options: $recorder $(total $recorder 1) ms," \
+			"$(total $recorder 2) samples, $(total $recorder 3) lost"
+	done
+	is status $status 0 && within "ms of perf" "$(total perf 1)" 2 100000 &&
+		within ms "$(total tally 1)" 1 $(($(total perf 1) / 2))
 	result $? "record -a $options: at most half of perf record's CPU time"
+	within "samples of perf" "$(total perf 2)" 1000 10000000 &&
+		within samples "$(total tally 2)" $(($(total perf 2) * 9 / 10)) 10000000 &&
+		within "lost records" "$(total tally 3)" 0 "$(total perf 3)"
+	result $? "record -a $options: no more lost records than perf record's"
 done
 
 # --- sections of the header
