@@ -17,8 +17,13 @@ _tally() {
 		[ "$command" = export ] && words='folded pprof firefox'
 	elif [ "$previous" = -s ] || [ "$previous" = --sort ]; then
 		words='comm pid dso symbol cpu'
+	elif [ "$command" = record ] && [ "$previous" = --call-graph ]; then
+		words='fp dwarf lbr'
+	elif [ "$command" = record ] && { [ "$previous" = -k ] || [ "$previous" = --clockid ]; }; then
+		words='monotonic monotonic_raw boottime realtime tai'
 	elif [ "${current#-}" != "$current" ]; then
-		words=$(_tally_words "$command" --help | grep -o -- '--*[a-z][a-z-]*' | sort -u)
+		words=$(_tally_words "$command" --help | grep -oE -- '(^|[ ,;[])--?[a-zA-Z][a-z-]*' |
+			grep -o -- '-.*' | sort -u)
 	fi
 	COMPREPLY=($(compgen -W "$words" -- "$current"))
 }

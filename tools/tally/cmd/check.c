@@ -11,10 +11,11 @@
 
 static int check_usage(FILE *out, int status)
 {
-	fprintf(out, "usage: tally check [--max LINES] [FILE]\n\n"
+	fprintf(out, "usage: tally check [-m LINES] [FILE]\n\n"
 		"Verifies every section, offset, size, order and count of a perf.data file\n"
 		"or directory (default: perf.data; \"-\": the standard input). Prints a line\n"
-		"for each error, at most LINES (default: 100). Exit status: 0 if there is none.\n");
+		"for each error. Exit status: 0 if there is none.\n\n"
+		"  -m, --max LINES  print at most so many errors (100)\n");
 	return status;
 }
 

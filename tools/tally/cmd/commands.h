@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The subcommands. Each is in a file of its name and returns the exit status of the program: 0, 1
- * after a failure, 2 if the arguments make no sense. argv[0] is the subcommand's name.
+ * after a failure, 2 if the arguments make no sense. argv[0] is "tally NAME", as messages of
+ * getopt(3) begin.
  *
  * The symbols are weak: main.c leaves out a subcommand that is not linked in.
  */

@@ -33,6 +33,8 @@ static int main_usage(FILE *out, int status)
 
 int main(int argc, char **argv)
 {
+	static char name[32];
+
 	if (argc < 2)
 		return main_usage(stderr, 2);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help"))
@@ -41,9 +43,13 @@ int main(int argc, char **argv)
 		printf("tally %s\n", TALLY_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		if (commands[i].run && !strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (!commands[i].run || strcmp(argv[1], commands[i].name))
+			continue;
+		snprintf(name, sizeof(name), "tally %s", commands[i].name);
+		argv[1] = name;
+		return commands[i].run(argc - 1, argv + 1);
+	}
 	fprintf(stderr, "tally: %s is not a command\n", argv[1]);
 	return main_usage(stderr, 2);
 }

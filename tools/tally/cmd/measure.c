@@ -5,8 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+/* Seconds that a command has for its end after a signal, and seconds without a limit. */
+#define MEASURE_PATIENCE	2
+#define MEASURE_FOREVER		1e9
 
 /* A list of tasks, "1,20,300". The array becomes longer with each call. */
 static int measure_tasks(const char *text, pid_t **tasks, int *n)
@@ -76,7 +81,9 @@ int measure_target_option(struct tally_target *target, int option, char *value)
  */
 void measure_block_signals(struct measure_options *options)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGCHLD };
+	static const int ends[] = {
+		SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGCHLD,
+	};
 
 	sigemptyset(&options->signals);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
@@ -102,6 +109,54 @@ int measure_wait(const struct measure_options *options, double seconds)
 	}
 	ret = sigtimedwait(&options->signals, NULL, &time);
 	return ret > 0 ? ret : 0;
+}
+
+/**
+ * measure_delay() - wait before events are enabled
+ * @options: options with the set of signals
+ * @seconds: this long, or until a signal, which stays pending
+ */
+void measure_delay(const struct measure_options *options, double seconds)
+{
+	int signal = measure_wait(options, seconds);
+
+	if (signal)
+		raise(signal);
+}
+
+/**
+ * measure_wait_command() - wait for the end of a command
+ * @options: options with the set of signals
+ * @pid: the command
+ * @stopped: it has got a signal; it may ignore that, or take its time
+ * @status: gets its wait status
+ * @usage: gets what it has used
+ *
+ * Another signal, which the command gets as well, or two seconds after the first one end the wait.
+ *
+ * Return: false if the command is left running.
+ */
+bool measure_wait_command(const struct measure_options *options, pid_t pid, bool stopped,
+			  int *status, struct rusage *usage)
+{
+	double end = measure_now() + MEASURE_PATIENCE;
+
+	while (!wait4(pid, status, WNOHANG, usage)) {
+		double left = stopped ? end - measure_now() : MEASURE_FOREVER;
+		int signal;
+
+		if (left <= 0)
+			return false;
+		signal = measure_wait(options, left);
+		if (!signal || signal == SIGCHLD)
+			continue;
+		kill(pid, signal == SIGALRM ? SIGTERM : signal);
+		if (stopped)
+			return false;
+		stopped = true;
+		end = measure_now() + MEASURE_PATIENCE;
+	}
+	return true;
 }
 
 /*

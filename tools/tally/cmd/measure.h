@@ -5,6 +5,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "tally_open.h"
 
@@ -12,7 +13,7 @@
  * struct measure_options - a target with the memory of its lists
  * @target: what tally_open() gets
  * @argv: command that the options leave, or NULL
- * @signals: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM and SIGCHLD, blocked
+ * @signals: those that end a measurement, and SIGCHLD, blocked
  */
 struct measure_options {
 	struct tally_target target;
@@ -43,6 +44,9 @@ struct measure_poll {
 int measure_target_option(struct tally_target *target, int option, char *value);
 void measure_block_signals(struct measure_options *options);
 int measure_wait(const struct measure_options *options, double seconds);
+void measure_delay(const struct measure_options *options, double seconds);
+bool measure_wait_command(const struct measure_options *options, pid_t pid, bool stopped,
+			  int *status, struct rusage *usage);
 int measure_poll_init(struct measure_poll *poll, const struct tally_opened *session,
 		      const struct measure_options *options, struct tally_error *err);
 int measure_poll_wait(struct measure_poll *poll, double seconds);

@@ -48,7 +48,10 @@ int session_start(const char *command, struct tally_session **session,
 	if (!options->path)
 		options->path = optind < argc ? argv[optind] : "perf.data";
 	ret = tally_session_open(session, options, &err);
-	if (ret)
+	/* A file that does not open is in the text. */
+	if (ret && err.offset == TALLY_NO_OFFSET)
+		fprintf(stderr, "tally %s: %s\n", command, err.text);
+	else if (ret)
 		fprintf(stderr, "tally %s: %s: %s\n", command, options->path, err.text);
 	return ret;
 }

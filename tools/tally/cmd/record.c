@@ -75,6 +75,7 @@ struct record_part {
  * @max_size: bytes to stop at, 0 for no limit
  * @time_at: offset of the time in a sample, 0 if samples differ
  * @status: wait status of the command
+ * @stopped: a signal has ended the recording
  */
 struct record_run {
 	struct measure_options options;
@@ -105,6 +106,7 @@ struct record_run {
 	uint64_t max_size;
 	size_t time_at;
 	int status;
+	bool stopped;
 };
 
 static int record_usage(FILE *out, int status)
@@ -393,7 +395,8 @@ static int record_begin_features(struct record_run *run, int argc, char **argv,
 	if (!line)
 		return tally_fail(err, ENOMEM, "out of memory");
 	line[0] = "tally";
-	memcpy(line + 1, argv, argc * sizeof(*line));
+	line[1] = "record";
+	memcpy(line + 2, argv + 1, (argc - 1) * sizeof(*line));
 	ret = tally_features_collect(run->writer, argc + 1, line, err);
 	free(line);
 	if (!ret && record_has_branches(&run->events))
@@ -589,6 +592,7 @@ static bool record_continues(struct record_run *run, int signal)
 	if (!signal)
 		return true;
 	if (signal != SIGCHLD) {
+		run->stopped = true;
 		if (run->command.pid)
 			kill(run->command.pid, signal == SIGALRM ? SIGTERM : signal);
 		return false;
@@ -623,7 +627,7 @@ static int record_enable(struct record_run *run, bool on_exec, struct tally_erro
 	if (on_exec)
 		return 0;
 	if (run->delay > 0)
-		measure_wait(&run->options, run->delay);
+		measure_delay(&run->options, run->delay);
 	ret = tally_ioctl(&run->session, PERF_EVENT_IOC_ENABLE);
 	return ret ? tally_explain(err, -ret, "enable") : 0;
 }
@@ -648,8 +652,10 @@ static int record_measure(struct record_run *run, bool on_exec, struct tally_err
 	tally_ioctl(&run->session, PERF_EVENT_IOC_DISABLE);
 	record_pass(run);
 	tally_pump_last(&run->pump);
-	if (!ret && run->command.pid)
-		waitpid(run->command.pid, &run->status, 0);
+	if (!ret && run->command.pid &&
+	    !measure_wait_command(&run->options, run->command.pid, run->stopped, &run->status,
+				  NULL))
+		fprintf(stderr, "tally record: the command still runs\n");
 	measure_poll_end(&poll);
 	return ret;
 }
@@ -691,6 +697,16 @@ static int record_open_events(struct record_run *run, bool on_exec, struct tally
 	return tally_pump_start(&run->pump, run->threads, err);
 }
 
+/* Exit status of the command, as a shell has it. That it ends by our signal is no failure. */
+static int record_status(const struct record_run *run)
+{
+	if (!run->options.argv)
+		return 0;
+	if (WIFEXITED(run->status))
+		return WEXITSTATUS(run->status);
+	return run->stopped ? 0 : 128 + WTERMSIG(run->status);
+}
+
 static int record_run_all(struct record_run *run, int argc, char **argv)
 {
 	const struct tally_target *target = &run->options.target;
@@ -718,7 +734,7 @@ static int record_run_all(struct record_run *run, int argc, char **argv)
 	tally_close(&run->session);
 	if (ret)
 		return measure_complain("record", &err);
-	return run->options.argv && WIFEXITED(run->status) ? WEXITSTATUS(run->status) : 0;
+	return record_status(run);
 }
 
 /* Values of options without a letter. */

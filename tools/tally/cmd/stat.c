@@ -238,15 +238,31 @@ static double stat_next_wait(const struct stat_run *run, double interval_end, do
 }
 
 /* True once the command has ended, which then is reaped. */
-static bool stat_reap(struct stat_run *run, pid_t pid, int options)
+static void stat_add_usage(struct stat_run *run, const struct rusage *usage)
+{
+	run->report.user += usage->ru_utime.tv_sec + usage->ru_utime.tv_usec / 1e6;
+	run->report.system += usage->ru_stime.tv_sec + usage->ru_stime.tv_usec / 1e6;
+}
+
+static bool stat_reap(struct stat_run *run, pid_t pid)
 {
 	struct rusage usage;
 
-	if (wait4(pid, &run->status, options, &usage) != pid)
+	if (wait4(pid, &run->status, WNOHANG, &usage) != pid)
 		return false;
-	run->report.user += usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6;
-	run->report.system += usage.ru_stime.tv_sec + usage.ru_stime.tv_usec / 1e6;
+	stat_add_usage(run, &usage);
 	return true;
+}
+
+/* The command has got a signal, or the counting has failed. */
+static void stat_reap_last(struct stat_run *run, pid_t pid)
+{
+	struct rusage usage;
+
+	if (measure_wait_command(&run->options, pid, true, &run->status, &usage))
+		stat_add_usage(run, &usage);
+	else
+		fprintf(stderr, "tally stat: the command still runs\n");
 }
 
 static int stat_wait(struct stat_run *run, const struct tally_command *command,
@@ -266,7 +282,7 @@ static int stat_wait(struct stat_run *run, const struct tally_command *command,
 			break;
 		}
 		if (command)
-			reaped = stat_reap(run, command->pid, WNOHANG);
+			reaped = stat_reap(run, command->pid);
 		else if (!measure_target_alive(&run->options.target))
 			break;
 		if (run->timeout && measure_now() >= end) {
@@ -283,7 +299,7 @@ static int stat_wait(struct stat_run *run, const struct tally_command *command,
 	tally_ioctl(&run->session, PERF_EVENT_IOC_DISABLE);
 	run->report.seconds = measure_now() - (run->interval ? began : run->started);
 	if (command && !reaped)
-		stat_reap(run, command->pid, 0);
+		stat_reap_last(run, command->pid);
 	if (!ret && run->interval)
 		ret = stat_end_interval(run, began, err);
 	return ret;
@@ -324,7 +340,7 @@ static int stat_enable(struct stat_run *run, struct tally_error *err)
 	int ret;
 
 	if (run->delay > 0)
-		measure_wait(&run->options, run->delay);
+		measure_delay(&run->options, run->delay);
 	if (run->delay < 0)
 		return 0;
 	ret = tally_ioctl(&run->session, PERF_EVENT_IOC_ENABLE);

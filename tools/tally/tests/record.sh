@@ -162,6 +162,21 @@ kill -TERM $!
 wait $! && $tally check "$dir/attach" >/dev/null &&
 	grep -q 'tally record: [0-9]* samples, 0 lost, [0-9.]* MB in' "$dir/progress"
 result $? "a signal ends it with a complete file"
+ends_by_signals() {
+	for signal in INT HUP QUIT USR1 USR2 XCPU; do
+		$tally record -e faults -c 1 -o "$dir/signal" -- sh -c "echo; exec sleep 20" \
+			>"$dir/begun" 2>"$dir/progress" &
+		until [ -s "$dir/begun" ] || ! kill -0 $!; do sleep 0.1; done
+		kill -$signal $!
+		wait $! && $tally check "$dir/signal" >/dev/null && [ "$(samples "$dir/signal")" -gt 10 ] &&
+			grep -q 'tally record: [1-9][0-9]* samples, 0 lost' "$dir/progress" ||
+			{ echo "# SIG$signal"; return 1; }
+		rm "$dir/begun"
+	done
+}
+# The shell lets programs in the background ignore SIGINT, as this sleep does.
+ends_by_signals
+result $? "each signal that ends it leaves a complete file"
 sleep 0.6 &
 first=$!
 sh -c 'sleep 1.2; exec true' &
@@ -171,6 +186,23 @@ result $? "a process is recorded when another has ended"
 $tally record -q -e faults -o "$dir/status" -- sh -c 'exit 5'
 [ $? = 5 ]
 result $? "exit status of the command"
+$tally record -q -e faults -o "$dir/status" -- sh -c 'kill -KILL $$'
+[ $? = 137 ]
+result $? "exit status of a command that a signal has killed"
+timeout 10 $tally record -q -a -D 300 -e cpu-clock -o "$dir/delay" -- true &&
+	$tally check "$dir/delay" >/dev/null
+result $? "a command that ends before the delay"
+if command -v script >/dev/null; then
+	shown='s/^\[ tally record: \([0-9]*\) samples, [0-9]* lost, [0-9.]* MB in .* \]$/\1/p'
+	script -qec "$tally record -a -e cpu-clock -o $dir/shown -- sleep 2.6" /dev/null </dev/null |
+		tr '\r' '\n' | sed -n "$shown" >"$dir/lines"
+	[ "$(wc -l <"$dir/lines")" = 3 ] && sort -nu "$dir/lines" | cmp -s - "$dir/lines" &&
+		[ "$(tail -n 1 "$dir/lines")" = "$(samples "$dir/shown")" ]
+	result $? "the progress line, each second on a terminal"
+else
+	number=$((number + 1))
+	echo "ok $number - the progress line, each second on a terminal # SKIP no script(1)"
+fi
 
 writes_directories
 result $? "a directory"

@@ -88,6 +88,24 @@ static bool section_is_equal(const struct tally_info *info, u32 feature)
 	return good;
 }
 
+/* In a pipe the sections are records. Those of build ids are as in the section, in its order. */
+static bool pipe_is_read(struct tally_reader *reader)
+{
+	const struct tally_buf *expected = &made.sections[TALLY_FEAT_BUILD_ID];
+	struct tally_buf ids = {};
+	struct tally_record record;
+	struct tally_error err;
+	bool good;
+
+	while (tally_reader_next(reader, &record, &err) > 0) {
+		if (record.header->type == TALLY_RECORD_BUILD_ID)
+			tally_buf_put(&ids, record.header, record.header->size);
+	}
+	good = ids.size == expected->size && !memcmp(ids.data, expected->data, ids.size);
+	tally_buf_free(&ids);
+	return good;
+}
+
 static void case_sections(const char *name, const char *file)
 {
 	struct tally_reader *reader;
@@ -98,10 +116,12 @@ static void case_sections(const char *name, const char *file)
 		ktap_result(false, name);
 		return;
 	}
-	tally_buf_free(&(struct tally_buf){});
 	info = tally_reader_info(reader);
+	snprintf(title, sizeof(title), "%s: build ids are read as they were written", name);
+	if (info->pipe)
+		ktap_result(pipe_is_read(reader), title);
 	for (u32 i = 1; i < TALLY_FEAT_END; i++) {
-		if (made_by_writer(i))
+		if (made_by_writer(i) || (info->pipe && i == TALLY_FEAT_BUILD_ID))
 			continue;
 		snprintf(title, sizeof(title), "%s: section \"%s\" is read as it was written", name,
 			 tally_feature_name(i));
@@ -109,6 +129,88 @@ static void case_sections(const char *name, const char *file)
 	}
 	for (u32 i = 0; i < info->nr_errors; i++)
 		ktap_note("%s", info->errors[i].err.text);
+	tally_reader_close(reader);
+}
+
+/* Section EVENT_DESC: attrs, ids and names once more. */
+static bool events_are_described(const struct tally_info *info)
+{
+	const struct tally_value *desc = info->features.values[TALLY_FEAT_EVENT_DESC];
+	bool good = desc && desc[0].number == MADE_EVENTS && desc[2].number == MADE_EVENTS;
+
+	for (u32 i = 0; good && i < MADE_EVENTS; i++) {
+		const struct tally_value *row = desc[2].rows + 4 * i;
+		struct perf_event_attr attr = *(const struct perf_event_attr *)row[0].bytes;
+
+		attr.size = made.attrs[i].size;
+		good = !memcmp(&attr, &made.attrs[i], sizeof(attr)) && row[1].number == MADE_IDS &&
+		       !strcmp((const char *)row[2].bytes, made_names[i]);
+		for (u32 k = 0; good && k < MADE_IDS; k++)
+			good = row[3].rows[k].number == made.ids[i][k];
+	}
+	return good;
+}
+
+/* Section AUXTRACE: the place and the size of each of these records, without its piece. */
+static bool pieces_are_indexed(struct tally_reader *reader)
+{
+	const struct tally_info *info = tally_reader_info(reader);
+	const struct tally_value *index = info->features.values[TALLY_FEAT_AUXTRACE];
+	struct tally_record record;
+	struct tally_error err;
+	u64 found = 0;
+
+	while (index && tally_reader_next(reader, &record, &err) > 0) {
+		const struct tally_value *row = index[1].rows + 2 * found;
+
+		if (record.header->type != TALLY_RECORD_AUXTRACE)
+			continue;
+		if (found++ >= index[1].number || row[0].number != record.offset ||
+		    row[1].number != record.header->size)
+			return false;
+	}
+	return index && found == 1 && index[0].number == 1;
+}
+
+/* Section COMPRESSED: version, zstd, level, ratio, size of a buffer. */
+static bool compression_is(const struct tally_info *info, u64 level)
+{
+	const struct tally_value *value = info->features.values[TALLY_FEAT_COMPRESSED];
+
+	if (!level)
+		return !value;
+	return value && value[0].number == 1 && value[1].number == 1 && value[2].number == level &&
+	       value[3].number >= 1 && value[4].number;
+}
+
+static bool directory_is(const struct tally_info *info, bool directory)
+{
+	const struct tally_value *value = info->features.values[TALLY_FEAT_DIR_FORMAT];
+
+	return directory ? value && value[0].number == 1 : !value;
+}
+
+/* Sections that the writer makes. */
+static void case_made_by_writer(const char *name, const char *file, u64 level, bool directory)
+{
+	struct tally_reader *reader;
+	const struct tally_info *info;
+	char title[128];
+
+	if (reader_refuses(file, &reader)) {
+		ktap_result(false, name);
+		return;
+	}
+	info = tally_reader_info(reader);
+	snprintf(title, sizeof(title), "%s: section \"events\" has attrs, ids and names", name);
+	ktap_result(events_are_described(info), title);
+	snprintf(title, sizeof(title), "%s: section \"compression\"", name);
+	ktap_result(compression_is(info, level), title);
+	snprintf(title, sizeof(title), "%s: section \"directory format\"", name);
+	ktap_result(directory_is(info, directory), title);
+	snprintf(title, sizeof(title), "%s: section \"auxtrace index\" has each piece", name);
+	if (!directory)
+		ktap_result(pieces_are_indexed(reader), title);
 	tally_reader_close(reader);
 }
 
@@ -189,6 +291,7 @@ static void case_swapped(void)
 
 	write_bytes("swapped", &buf);
 	tally_buf_free(&buf);
+	case_made_by_writer("other byte order", "swapped", 0, false);
 	case_records("other byte order", "swapped");
 	case_sections("other byte order", "swapped");
 }
@@ -339,11 +442,14 @@ int main(void)
 	write_form("pipe", TALLY_WRITE_PIPE, 0, true);
 	write_form("dir", TALLY_WRITE_DIR, 0, true);
 	case_sections("file", "file");
+	case_made_by_writer("file", "file", 0, false);
 	case_records("file", "file");
 	case_sorted("file", "file");
+	case_sections("pipe", "pipe");
 	case_records("pipe", "pipe");
 	case_sorted("pipe", "pipe");
 	case_sections("directory", "dir");
+	case_made_by_writer("directory", "dir", 0, true);
 	case_records("directory", "dir");
 	case_sorted("directory", "dir");
 	case_swapped();
@@ -352,6 +458,7 @@ int main(void)
 	write_form("pipe-zstd", TALLY_WRITE_PIPE, 1, true);
 	write_form("dir-zstd", TALLY_WRITE_DIR, 1, true);
 	case_sections("compressed file", "zstd");
+	case_made_by_writer("compressed file", "zstd", 3, false);
 	case_records("compressed file", "zstd");
 	case_sorted("compressed file", "zstd");
 	case_records("compressed pipe", "pipe-zstd");

@@ -20,7 +20,7 @@ count() {
 }
 
 echo "KTAP version 1"
-echo "1..11"
+echo "1..14"
 
 $tally stat -e faults,task-clock -o "$dir/table" -- true &&
 	count "$dir/table" '^ +[0-9,]+ +faults +# +[0-9.]+ [KM]?/sec' 1 &&
@@ -69,6 +69,23 @@ kill -INT $!
 wait $!
 count "$dir/signal" '^[0-9]+,,cs,' 1
 result $? "a signal ends the command, and prints"
+
+$tally stat -e cs -o "$dir/ignored" -x, -- sleep 9 2>"$dir/error" &
+sleep 0.5
+began=$(date +%s)
+kill -INT $!
+wait $!
+[ $? = 0 ] && [ $(($(date +%s) - began)) -lt 6 ] && count "$dir/ignored" '^[0-9]+,,cs,' 1 &&
+	count "$dir/error" 'tally stat: the command still runs' 1
+result $? "a command that ignores the signal is left to itself"
+
+$tally stat -e dummy -o "$dir/status" -- sh -c 'kill -KILL $$'
+[ $? = 137 ]
+result $? "exit status of a command that a signal has killed"
+
+timeout 10 $tally stat -a -D 300 -x, -e cpu-clock -o "$dir/delay" -- true &&
+	count "$dir/delay" ',cpu-clock,' 1
+result $? "a command that ends before the delay"
 
 for mount in /cgroup /sys/fs/cgroup /sys/fs/cgroup/unified; do
 	[ ! -e "$mount/cgroup.subtree_control" ] ||

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Symbols of a program that is compiled here: functions, C++ names, inlined functions, unwinding.
+# Symbols of programs that are compiled here: functions, names of C++ and Rust, inlined functions,
+# unwinding.
 . "$(dirname "$0")/lib/ktap.sh"
 
 source_code() {
@@ -44,6 +45,23 @@ int main()
 END
 }
 
+# Functions with the names that rustc gives, by its first scheme and by its present one.
+rust_code() {
+	cat <<'END'
+void old_scheme(unsigned long n) __asm__("_ZN5hello4work17h0123456789abcdefE");
+void new_scheme(unsigned long n) __asm__("_RNvCs15kBYyAo9fc_7mycrate7example");
+volatile unsigned long sink;
+__attribute__((noinline)) void old_scheme(unsigned long n) { while (n--) sink++; }
+__attribute__((noinline)) void new_scheme(unsigned long n) { while (n--) sink++; }
+int main(void)
+{
+	old_scheme(100000000);
+	new_scheme(100000000);
+	return 0;
+}
+END
+}
+
 # has PATTERN FILE: most samples of the program match.
 has() {
 	grep -Eq "$1" "$2" || { head -5 "$2"; return 1; }
@@ -74,6 +92,14 @@ result "an inlined function is shown in its caller" \
 result "the weight of all samples stays the same" [ \
 	"$(awk '{ s += $NF } END { print s }' "$work/folded")" = \
 	"$(awk '{ s += $NF } END { print s }' "$work/inlined")" ]
+rust_code >"$work/rust.c"
+gcc -O1 -o "$work/rust" "$work/rust.c" &&
+	perf record -q -e cpu-clock:u -F 200 -o "$work/rust.data" "$work/rust" 2>"$work/errors"
+"$TALLY" report "$work/rust.data" >"$work/report" 2>&1
+result "a function of Rust by its name, without the hash" \
+	has 'rust +rust +\[\.\] hello::work$' "$work/report"
+result "a function of Rust by its name, in the present scheme" \
+	has 'rust +rust +\[\.\] mycrate::example$' "$work/report"
 strip "$work/program"
 "$TALLY" report "$work/data" >"$work/report" 2>"$work/errors"
 result "without symbols the reason is given" has 'program: no symbols' "$work/errors"

@@ -85,6 +85,24 @@ else
 	skip "stat: instructions of a loop" "no instruction counter"
 fi
 
+# Where hot_a() begins: a sample in it has its address and its distance from there.
+hot_a() {
+	tally script $data | sed -n 's/.* \([0-9a-f]*\) hot_a+0x\([0-9a-f]*\) .*/0x\1 0x\2/p' | {
+		read -r ip distance
+		echo $((ip - distance))
+	}
+}
+
+getppid=$(awk '$3 ~ /^__(x64|arm64)_sys_getppid$/ { print $3; exit }' /proc/kallsyms)
+recorded -F 1000 -e cpu-clock:u $hot rounds 20000 && address=$(hot_a) &&
+	within "address of hot_a" "$address" $((0x400001)) $((0x4fffff)) &&
+	counted -e "$(printf mem:0x%x:x:u $address)" $hot rounds 1000 &&
+	is "breakpoints" "$(sum mem:)" 1000 &&
+	counted -e "$(printf uprobe:%s:0x%x $hot $((address - 0x400000)))" $hot rounds 1000 &&
+	is "uprobes" "$(sum uprobe:)" 1000 && counted -e "kprobe:$getppid" $hot calls 1000 &&
+	is "kprobes" "$(sum kprobe:)" 1000
+result $? "stat: a breakpoint, a uprobe and a kprobe by their names"
+
 # --- tally record
 
 for form in file pipe zstd dir; do
@@ -141,22 +159,53 @@ result $? "record --overwrite: the newest records"
 
 # CPU time of a recorder without the program, ms.
 cost() {	# COMMAND...
+	rm -f $work/cost
 	timeout 60 tally stat -i -x, -e task-clock -o $work/cost -- "$@" >>$out 2>&1
 	cut -d. -f1 $work/cost
 }
 
-# At the highest rate what is lost depends on when the scheduler lets the recorder run.
+# The sums of both recorders, which take turns in this guest: rows of ms, samples, lost records.
+compare_costs() {	# ROUNDS OPTION...
+	rounds=$1
+	shift
+	for recorder in perf tally; do
+		rm -f $work/$recorder.sums
+	done
+	while [ $rounds -gt 0 ]; do
+		for recorder in perf tally; do
+			file=$work/$recorder
+			rm -rf $file
+			ms=$(cost $recorder record -q -a "$@" -e cpu-clock -o $file $hot rounds 10000)
+			echo "$ms $(number_of samples $file) $(number_of lost $file)" >>$file.sums
+		done
+		verified $work/tally || return
+		rounds=$((rounds - 1))
+	done
+}
+
+total() {	# RECORDER FIELD
+	awk -v field="$2" 'NF == 3 { sum += $field; n++ } END { print n == NR && n ? sum : "none" }' \
+		$work/$1.sums
+}
+
+# What a round loses depends on when the scheduler lets the recorder run; so the sums are compared.
+# Each recorder takes samples of itself and of the other work for as long as its round lasts, so the
+# number of samples has a bound that is less strict.
 for options in "-F max" "-g -F 10000"; do
 	: >$out
-	rm -rf $data
-	theirs=$(cost perf record -q -a $options -e cpu-clock -o $work/perf $hot rounds 40000)
-	ours=$(cost tally record -q -a $options -e cpu-clock -o $data $hot rounds 40000)
-	echo "# $options: $theirs ms, $(number_of lost $work/perf) lost by perf;" \
-		"$ours ms, $(number_of lost) lost by tally, $(number_of samples) samples"
-	within samples "$(number_of samples)" 500 1000000 &&
-		within "ms" "$ours" 1 $((theirs / 2)) && verified $data
-	is status $? 0 && { [ "$options" = "-F max" ] || is "lost records" "$(number_of lost)" 0; }
+	compare_costs 3 $options
+	status=$?
+	for recorder in perf tally; do
+		echo "# record -a $options: $recorder $(total $recorder 1) ms," \
+			"$(total $recorder 2) samples, $(total $recorder 3) lost"
+	done
+	is status $status 0 && within "ms of perf" "$(total perf 1)" 2 100000 &&
+		within ms "$(total tally 1)" 1 $(($(total perf 1) / 2))
 	result $? "record -a $options: at most half of perf record's CPU time"
+	within "samples of perf" "$(total perf 2)" 1000 10000000 &&
+		within samples "$(total tally 2)" $(($(total perf 2) / 2)) 10000000 &&
+		within "lost records" "$(total tally 3)" 0 "$(total perf 3)"
+	result $? "record -a $options: no more lost records than perf record's"
 done
 
 # --- sections of the header
