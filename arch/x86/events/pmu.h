@@ -648,6 +648,7 @@ int  x86_branch_check_period(const struct perf_event *event, u64 period);
 
 int  x86_event_init(struct perf_event *event);
 int  x86_check_period(struct perf_event *event, u64 period);
+int  x86_check_new_period(struct perf_event *event, u64 period);
 u64  x86_generic_select(const struct x86_pmu *xpmu, unsigned int id);
 u64  x86_rule_counters(const struct x86_pmu *xpmu, u64 config);
 bool x86_rule_is_pair(const struct x86_pmu *xpmu, u64 config);
