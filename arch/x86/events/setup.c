@@ -175,7 +175,7 @@ static bool __init x86_setup_counter_works(const struct x86_pmu *xpmu, unsigned 
 
 static bool __init x86_setup_hardware_works(const struct x86_pmu *xpmu)
 {
-	unsigned long counters = xpmu->counters & X86_GENERAL_MASK;
+	unsigned long counters = xpmu->counters & X86_GENERAL_MASK & ~xpmu->rtm_counters;
 	unsigned int n;
 
 	for_each_set_bit(n, &counters, INTEL_PMC_MAX_GENERIC)
