@@ -114,8 +114,8 @@ static bool others_come_first(void)
 	for (unsigned int i = 0; i < COUNTERS - 1; i++) {
 		struct timed_count t = read_timed_count(fd[i]);
 
-		good &= expect(t.count >= LOOP_BRANCHES(LOOP) && t.running == t.enabled,
-			       "event %u: %lu", i, (long)t.count);
+		good &= expect(t.value >= LOOP_BRANCHES(LOOP) && t.running == t.enabled,
+			       "event %u: %lu", i, (long)t.value);
 	}
 	close_events(fd, COUNTERS - 1);
 	return good & expect_eq("writes of the register", force_abort_writes(), writes) &
@@ -137,7 +137,7 @@ static bool last_one_aborts(void)
 	event_disable(fd[0]);
 	good &= expect_eq("writes afterwards", force_abort_writes(), writes + 2);
 	for (unsigned int i = 0; i < COUNTERS; i++) {
-		count[i] = read_timed_count(fd[i]).count;
+		count[i] = read_timed_count(fd[i]).value;
 		good &= expect_eq("count of a member", count[i], count[0]);
 	}
 	close_events(fd, COUNTERS);
@@ -170,9 +170,9 @@ static bool switch_gives_it_back(void)
 	take_turns(&go, &back, 1, run_mine);
 	before = stats_of(MICROCODE);
 	writes = force_abort_writes();
-	count = read_timed_count(fd[COUNTERS - 1]).count;
+	count = read_timed_count(fd[COUNTERS - 1]).value;
 	take_turns(&go, &back, TURNS, run_mine);
-	count = read_timed_count(fd[COUNTERS - 1]).count - count;
+	count = read_timed_count(fd[COUNTERS - 1]).value - count;
 	writes = force_abort_writes() - writes;
 	close_events(fd, COUNTERS);
 	kill_child(other);
@@ -208,7 +208,7 @@ static bool samples_are_complete(void)
 	for (unsigned int i = 0; i < COUNTERS; i++) {
 		event_disable(fd[i]);
 		good &= expect_eq("samples", ring_count(&ring[i], PERF_RECORD_SAMPLE),
-				  read_timed_count(fd[i]).count / PERIOD);
+				  read_timed_count(fd[i]).value / PERIOD);
 	}
 	close_events(fd, COUNTERS);
 	return good & counter_was_left(before);
