@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Checks of the counter that microcode has while transactions need not abort, on the bare machine. */
+/* Checks of the counter that microcode has unless transactions abort, on the bare machine. */
 #include "unit.h"
 
 #define FORCE_ABORT 0x10f

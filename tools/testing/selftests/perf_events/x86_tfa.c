@@ -92,7 +92,8 @@ static bool file_holds_a_boolean(void)
 
 	MUST(stat(ALLOW_FILE, &st));
 	MUST(read_line(ALLOW_FILE, line, sizeof(line)));
-	good = expect_eq("mode", st.st_mode & 0777, 0644) & expect(!strcmp(line, "1"), "is %s", line);
+	good = expect_eq("mode", st.st_mode & 0777, 0644);
+	good &= expect(!strcmp(line, "1"), "is %s", line);
 	good &= expect_errno("2", write_line(ALLOW_FILE, "2"), EINVAL);
 	MUST(write_line(ALLOW_FILE, "n"));
 	MUST(read_line(ALLOW_FILE, line, sizeof(line)));
