@@ -27,6 +27,5 @@ void archperf_setup(struct x86_pmu *xpmu, const struct archperf_leaf *leaf,
 /* intel/detect.c */
 u64  intel_hybrid_counters(const struct x86_model *model, const struct archperf_leaf *leaf,
 			   bool guest);
-u64  intel_counters_with_rtm(u64 counters, bool rtm);
 
 #endif

@@ -524,6 +524,42 @@ static void branch_drop_flags(u32 filter, struct perf_branch_entry *e)
 		e->cycles = 0;
 }
 
+/* What makes an entry differ from its registers, or be tested for more than its level. */
+#define BRANCH_WORK	(X86_BRANCH_DECODE | X86_BRANCH_IN_TX | X86_BRANCH_NO_TX |		\
+			 X86_BRANCH_ABORT | X86_BRANCH_SAVE_PRIV | X86_BRANCH_NO_FLAGS |	\
+			 X86_BRANCH_NO_CYCLES)
+
+/* Layouts in which the addresses have no flags. */
+#define BRANCH_FLAGGED	(X86_BRANCH_FROM_MISS | X86_BRANCH_FROM_TX | X86_BRANCH_TO_CYCLES |	\
+			 X86_BRANCH_TO_VALID | X86_BRANCH_SIGN)
+
+#define BRANCH_PLAIN_INFO	(X86_BRANCH_INFO_MISS | X86_BRANCH_INFO_CYCLES)
+
+/* Most samples are of all branches, on parts with INFO registers. */
+static unsigned int branch_fill_plain(const struct x86_branch_log *log, u32 layout, u32 filter,
+				      struct perf_branch_entry *out)
+{
+	const struct x86_branch_raw *raw = log->entry, *end = raw + log->nr;
+	u64 flags = layout & X86_BRANCH_INFO_TX ? GENMASK_ULL(62, 61) : 0;
+	struct perf_branch_entry *e = out;
+
+	for (; raw < end; raw++) {
+		struct perf_branch_entry entry = { .from = raw->from, .to = raw->to };
+		u64 info = raw->info;
+
+		if (!branch_level_passes(filter, &entry))
+			continue;
+		entry.mispred = info >> 63;
+		entry.predicted = ~info >> 63;
+		entry.in_tx = (info & flags) >> 62;
+		entry.abort = (info & flags) >> 61;
+		if (!(layout & X86_BRANCH_INFO_VALID) || info & LBR_INFO_CYC_CNT_VALID)
+			entry.cycles = info;
+		*e++ = entry;
+	}
+	return e - out;
+}
+
 /**
  * x86_branch_fill - the entries of a sample: what an event wants of a log
  * @log: the log
@@ -542,6 +578,9 @@ unsigned int x86_branch_fill(const struct x86_branch_log *log, u32 layout, u32 f
 	struct perf_branch_entry *e = out;
 	unsigned int i;
 
+	if (!(filter & BRANCH_WORK || layout & BRANCH_FLAGGED || counts) &&
+	    (layout & BRANCH_PLAIN_INFO) == BRANCH_PLAIN_INFO)
+		return branch_fill_plain(log, layout, filter, out);
 	for (i = 0; i < log->nr; i++) {
 		x86_branch_decode(layout, &log->entry[i], e);
 		if (!branch_level_passes(filter, e) || !branch_tx_passes(filter, e))

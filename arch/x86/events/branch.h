@@ -221,6 +221,8 @@ unsigned int x86_branch_fill(const struct x86_branch_log *log, u32 layout, u32 f
 u64  x86_branches_newest(const struct x86_branches *b);
 bool x86_branches_read_one(const struct x86_branches *b, u64 newest, unsigned int i, bool info,
 			   struct x86_branch_raw *raw);
+unsigned int x86_branches_read(const struct x86_branches *b, u64 newest, bool info,
+			       struct x86_branch_raw *raw);
 void x86_branches_write_stack(const struct x86_branches *b, const struct x86_branch_task *task,
 			      bool info);
 void x86_branches_write_guest(const struct x86_branches *b, const struct x86_branch_task *task,

@@ -107,6 +107,44 @@ bool x86_branches_read_one(const struct x86_branches *b, u64 newest, unsigned in
 	return true;
 }
 
+static unsigned int branches_read_info(const struct x86_branches *b, u64 newest,
+				       struct x86_branch_raw *raw)
+{
+	unsigned int i, at;
+
+	for (i = 0; i < b->depth; i++, raw++) {
+		at = branches_offset(b, newest, i);
+		rdmsrl(b->from + at, raw->from);
+		if (!raw->from)
+			break;
+		rdmsrl(b->to + at, raw->to);
+		rdmsrl(b->info + at, raw->info);
+	}
+	return i;
+}
+
+/**
+ * x86_branches_read - read all entries
+ * @b: the registers
+ * @newest: x86_branches_newest()
+ * @info: read INFO, too
+ * @raw: set to the registers, newest first; @b->depth of them
+ *
+ * Return: number of entries before the first empty one
+ */
+unsigned int x86_branches_read(const struct x86_branches *b, u64 newest, bool info,
+			       struct x86_branch_raw *raw)
+{
+	unsigned int i;
+
+	if (info)
+		return branches_read_info(b, newest, raw);
+	for (i = 0; i < b->depth; i++)
+		if (!x86_branches_read_one(b, newest, i, false, &raw[i]))
+			break;
+	return i;
+}
+
 static void branches_mark_buffer(const struct x86_branches *b)
 {
 	u64 newest = branches_buffer_newest(b);

@@ -219,9 +219,7 @@ static void x86_select_fixed(struct x86_pmu_cpu *cpu, unsigned int idx, u64 bits
 	cpu->fixed_ctrl |= intel_fixed_bits_by_idx(n, bits);
 }
 
-/* The counter is for an event with precise samples, or has been for one. */
-static noinline void x86_select_precise(struct x86_pmu_cpu *cpu, const struct perf_event *event,
-					unsigned int idx)
+static void x86_select_not_precise(struct x86_pmu_cpu *cpu, unsigned int idx)
 {
 	unsigned int kind;
 
@@ -229,13 +227,20 @@ static noinline void x86_select_precise(struct x86_pmu_cpu *cpu, const struct pe
 		cpu->pebs_enable &= ~intel_pebs_enable_bits(cpu->pmu, idx, kind);
 	cpu->precise &= ~BIT_ULL(idx);
 	cpu->batch &= ~BIT_ULL(idx);
+	cpu->pebs_changed = true;
+}
+
+/* The counter is for an event with precise samples, or has been for one. */
+static noinline void x86_select_precise(struct x86_pmu_cpu *cpu, const struct perf_event *event,
+					unsigned int idx)
+{
+	x86_select_not_precise(cpu, idx);
 	if (event->hw.flags & X86_EVENT_PRECISE) {
 		intel_pebs_set_reload(cpu, event, idx);
 		cpu->pebs_enable |= intel_pebs_enable_bits(cpu->pmu, idx, event->hw.config_base);
 		cpu->pebs_config |= event->hw.event_base;
 		cpu->precise |= BIT_ULL(idx);
 	}
-	cpu->pebs_changed = true;
 }
 
 /* Records that are in the store say themselves what they have. */
@@ -612,6 +617,55 @@ void x86_event_resume(struct x86_pmu_cpu *cpu, struct perf_event *event)
 		x86_event_set_counter(cpu, event, val);
 }
 
+/* ---------------------------------------- counters that microcode uses, too */
+
+/**
+ * x86_counters_acquire - take x86_pmu::rtm_counters from microcode
+ * @cpu: this CPU; an event is about to be loaded on one of them
+ *
+ * Their selects and values are what microcode has left in them.
+ *
+ * Context: interrupts disabled.
+ */
+void x86_counters_acquire(struct x86_pmu_cpu *cpu)
+{
+	u64 todo;
+
+	intel_tfa_force_abort(true);
+	for (todo = cpu->pmu->rtm_counters; todo; todo &= todo - 1) {
+		unsigned int idx = __ffs64(todo);
+
+		cpu->select[idx] = ~0ULL;
+		cpu->tag[idx]++;
+	}
+}
+
+/**
+ * x86_counters_release - give x86_pmu::rtm_counters back to microcode
+ * @cpu: this CPU, without an event on one of them
+ *
+ * Nothing of an event is left in them, and they do not interrupt.
+ *
+ * Context: interrupts disabled.
+ */
+noinline void x86_counters_release(struct x86_pmu_cpu *cpu)
+{
+	u64 todo;
+
+	for (todo = cpu->pmu->rtm_counters; todo; todo &= todo - 1) {
+		unsigned int idx = __ffs64(todo);
+
+		if (cpu->precise & BIT_ULL(idx)) {
+			x86_select_not_precise(cpu, idx);
+			x86_select_flush(cpu);
+		}
+		x86_select_clear(cpu, idx);
+		x86_counter_write(cpu, idx, 0);
+		cpu->dirty &= ~BIT_ULL(idx);
+	}
+	intel_tfa_force_abort(false);
+}
+
 /* ------------------------------------------------------------- whole CPU */
 
 static void x86_pmu_cpu_clear_registers(struct x86_pmu_cpu *cpu)
@@ -670,8 +724,12 @@ void x86_pmu_cpu_reset(struct x86_pmu_cpu *cpu)
 	if (x86_pmu_regs.global_ctrl)
 		wrmsrl(x86_pmu_regs.global_ctrl, 0);
 	cpu->global_ctrl = 0;
+	if (unlikely(cpu->pmu->rtm_counters))
+		intel_tfa_force_abort(true);
 	x86_pmu_cpu_clear_registers(cpu);
 	x86_pmu_cpu_clear_status();
+	if (unlikely(cpu->pmu->rtm_counters & ~cpu->loaded))
+		x86_counters_release(cpu);
 }
 
 /**

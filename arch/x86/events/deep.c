@@ -92,13 +92,9 @@ static void deep_stack_save(struct x86_branch_cpu *br, const struct x86_pmu *xpm
 			    struct x86_branch_task *task)
 {
 	const struct x86_branches *b = xpmu->branches;
-	unsigned int i;
 
 	task->top = x86_branches_newest(b);
-	for (i = 0; i < b->depth; i++)
-		if (!x86_branches_read_one(b, task->top, i, deep_has_info(xpmu), &task->entry[i]))
-			break;
-	task->nr = i;
+	task->nr = x86_branches_read(b, task->top, deep_has_info(xpmu), task->entry);
 	task->cpu = smp_processor_id();
 	task->seq = br->seq;
 	task->guest = false;
@@ -318,17 +314,6 @@ void x86_deep_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_str
 
 /* ------------------------------------------------------------------- interrupt */
 
-static void deep_branches_read(const struct x86_branches *b, bool info, struct x86_branch_log *log)
-{
-	unsigned int i;
-
-	log->top = x86_branches_newest(b);
-	for (i = 0; i < b->depth; i++)
-		if (!x86_branches_read_one(b, log->top, i, info, &log->entry[i]))
-			break;
-	log->nr = i;
-}
-
 /**
  * x86_deep_irq_begin - an interrupt of a part without a freeze begins
  * @cpu: this CPU, with events in @cpu->deep
@@ -357,12 +342,14 @@ void x86_deep_irq_begin(struct x86_pmu_cpu *cpu)
 void x86_deep_irq_log(struct x86_pmu_cpu *cpu)
 {
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
+	const struct x86_branches *b = cpu->pmu->branches;
 
 	if (br->logged)
 		return;
 	br->logged = true;
-	deep_branches_read(cpu->pmu->branches, br->info_users && deep_has_info(cpu->pmu),
-			   &br->log);
+	br->log.top = x86_branches_newest(b);
+	br->log.nr = x86_branches_read(b, br->log.top, br->info_users && deep_has_info(cpu->pmu),
+				       br->log.entry);
 }
 
 /**

@@ -442,7 +442,7 @@ static int x86_check_txcp_period(const struct x86_model *model, const struct per
 }
 
 /**
- * x86_check_period - pmu::check_period: can the PMU sample with a period?
+ * x86_check_period - can the PMU sample with a period?
  * @event: sampling event
  * @period: new value of attr.sample_period; with attr.freq it is a frequency in Hz
  *
@@ -460,6 +460,21 @@ int x86_check_period(struct perf_event *event, u64 period)
 	if (event->attr.freq || !period || !limit || period >= limit->least)
 		return 0;
 	return perf_refuse(-EINVAL, "sample_period: this CPU needs %llu at least", limit->least);
+}
+
+/**
+ * x86_check_new_period - pmu::check_period: can an event that counts already have a period?
+ * @event: sampling event
+ * @period: new value of attr.sample_period; with attr.freq it is a frequency in Hz
+ *
+ * Context: process.
+ * Return: as x86_check_period(); -EINVAL for a period of another PMU's events
+ */
+int x86_check_new_period(struct perf_event *event, u64 period)
+{
+	if (intel_bts_sample_suits(event, period))
+		return -EINVAL;
+	return x86_check_period(event, period);
 }
 
 /* ----------------------------------------------------- ownership of the hardware */
@@ -590,7 +605,7 @@ int x86_event_init(struct perf_event *event)
 			return -ENOENT;
 	}
 
-	if (intel_bts_sample_suits(event))
+	if (intel_bts_sample_suits(event, event->attr.sample_period))
 		return intel_bts_sample_init(event);
 	if (event->attr.precise_ip && x86_init_has_ibs_vendor())
 		return amd_ibs_forward(event);

@@ -52,7 +52,9 @@ static void x86_irq_overflow_one(struct x86_pmu_cpu *cpu, unsigned int idx, stru
 	if (unlikely(cpu->merged & BIT_ULL(idx)))
 		return;
 	if (!(cpu->loaded & BIT_ULL(idx))) {
-		x86_counter_write(cpu, idx, x86_parked_value(cpu->pmu));
+		/* The overflow of a counter that has been given back to microcode is over. */
+		if (!(cpu->pmu->rtm_counters & BIT_ULL(idx)))
+			x86_counter_write(cpu, idx, x86_parked_value(cpu->pmu));
 		return;
 	}
 	if (!(cpu->irq_owned & BIT_ULL(idx))) {

@@ -11,7 +11,7 @@
  *
  *	no hardware	pmu assign probe exclusive callchain branch intel/p4 intel/pebs_record
  *			intel/datasrc, tables of models
- *	registers	extra intel/ds intel/bts_sample intel/bts counter branch_regs deep
+ *	registers	extra intel/tfa intel/ds intel/bts_sample intel/bts counter branch_regs deep
  *			intel/pebs_store intel/pebs intel/smi intel/topdown amd/node
  *	policy		sched irq
  *	entry points	rdpmc branch_init intel/pebs_init event_init sysfs kvm debug
@@ -340,6 +340,7 @@ struct x86_pmu_regs {
  * @select_mask: bits of a selection that a user may set
  * @arch_missing: CPUID.0AH:EBX, set bits are architectural events that do not count
  * @arch_len: number of valid bits in @arch_missing
+ * @rtm_counters: subset of @counters that microcode uses for transactions while they have no event
  * @metrics: set of the numbers of top-down metrics
  * @branches: registers of branch records; NULL if they are missing or not used
  * @branch_layout: X86_BRANCH_* layout of these registers
@@ -356,6 +357,7 @@ struct x86_pmu {
 	const char		*part;
 	int			version;
 	u64			counters;
+	u64			rtm_counters;
 	u64			metrics;
 	unsigned int		width;
 	unsigned int		write_bits;
@@ -386,7 +388,8 @@ struct x86_pmu {
  * @readable: subset of @loaded, counting events; their counters hold no counts of other programs
  * @host_only: subset of @loaded that must not run in a guest
  * @guest_only: subset of @loaded that must run only in a guest
- * @special: subset of @loaded, events with a flag of X86_EVENT_SPECIAL
+ * @special: subset of @loaded, events with a flag of X86_EVENT_SPECIAL, and those on counters that
+ *	microcode uses
  * @deep: subset of @special, events with a flag of X86_EVENT_DEEP
  * @merged: odd counters that extend the counter before them: their select is X86_SELECT_MERGE,
  *	they have no event, and their low 16 bits are bits 63:48 of that counter
@@ -594,6 +597,8 @@ void x86_commit_enabled(struct x86_pmu_cpu *cpu);
 void x86_select(struct x86_pmu_cpu *cpu, struct perf_event *event, unsigned int idx);
 void x86_select_flush(struct x86_pmu_cpu *cpu);
 void x86_select_clear(struct x86_pmu_cpu *cpu, unsigned int idx);
+void x86_counters_acquire(struct x86_pmu_cpu *cpu);
+void x86_counters_release(struct x86_pmu_cpu *cpu);
 void x86_select_reload(struct x86_pmu_cpu *cpu, const struct perf_event *event);
 bool x86_select_needs_prepare(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			      unsigned int idx);
@@ -652,6 +657,7 @@ int  x86_branch_check_period(const struct perf_event *event, u64 period);
 
 int  x86_event_init(struct perf_event *event);
 int  x86_check_period(struct perf_event *event, u64 period);
+int  x86_check_new_period(struct perf_event *event, u64 period);
 u64  x86_generic_select(const struct x86_pmu *xpmu, unsigned int id);
 u64  x86_rule_counters(const struct x86_pmu *xpmu, u64 config);
 bool x86_rule_is_pair(const struct x86_pmu *xpmu, u64 config);
@@ -678,6 +684,9 @@ bool intel_pmu_is_here(struct x86_pmu *xpmu);
 bool intel_pmu_accepts_cpu(struct x86_pmu *xpmu, u32 native, u64 counters);
 void intel_smi_cpu_starting(void);
 extern const struct attribute_group intel_smi_group;
+bool intel_tfa_may_abort(void);
+void intel_tfa_force_abort(bool on);
+extern const struct attribute_group intel_tfa_group;
 void intel_lbr_setup(struct x86_pmu *xpmu);
 void intel_pebs_setup(struct x86_pmu *xpmu);
 bool intel_pebs_microcode_works(u32 vfm, u8 stepping, u32 revision);
@@ -705,6 +714,8 @@ static inline u64 p4_sched_counters(const struct perf_schedule *s, unsigned int 
 }
 
 static inline void intel_smi_cpu_starting(void)	{ }
+static inline bool intel_tfa_may_abort(void)	{ return false; }
+static inline void intel_tfa_force_abort(bool on)	{ }
 static inline int intel_pmu_detect(void)	{ return -ENODEV; }
 static inline bool intel_pmu_is_here(struct x86_pmu *xpmu)	{ return false; }
 #endif

@@ -17,11 +17,12 @@
 /* ------------------------------------------------------------------ assignment */
 
 /*
- * Assigns a counter to slot @i. A slot below @from keeps its counter, but on NetBurst, where the
- * events of other slots restrict the choice, it can be moved.
+ * Assigns a counter to slot @i, but none of @without. A slot below @from keeps its counter, but on
+ * NetBurst, where the events of other slots restrict the choice, it can be moved.
  */
 static bool x86_sched_place_slot(const struct x86_pmu *xpmu, struct x86_assign *assign,
-				 const struct perf_schedule *s, unsigned int i, unsigned int from)
+				 const struct perf_schedule *s, unsigned int i, unsigned int from,
+				 u64 without)
 {
 	const struct hw_perf_event *hw = &s->slot[i].event->hw;
 	int has = i < from ? s->slot[i].idx & X86_SLOT_COUNTER : hw->idx;
@@ -29,19 +30,19 @@ static bool x86_sched_place_slot(const struct x86_pmu *xpmu, struct x86_assign *
 	if (xpmu->model->flags & X86_MODEL_NETBURST)
 		return x86_assign_add(assign, i, p4_sched_counters(s, i, from), has);
 	if (i >= from)
-		return x86_assign_add(assign, i, hw->counters, has);
-	x86_assign_seed(assign, i, hw->counters, has);
+		return x86_assign_add(assign, i, hw->counters & ~without, has);
+	x86_assign_seed(assign, i, hw->counters & ~without, has);
 	return true;
 }
 
 static bool x86_sched_place_all(const struct x86_pmu *xpmu, struct x86_assign *assign,
-				const struct perf_schedule *s, unsigned int from)
+				const struct perf_schedule *s, unsigned int from, u64 without)
 {
 	unsigned int i;
 
 	x86_assign_init(assign);
 	for (i = 0; i < s->nr; i++)
-		if (!x86_sched_place_slot(xpmu, assign, s, i, from))
+		if (!x86_sched_place_slot(xpmu, assign, s, i, from, without))
 			return false;
 	return true;
 }
@@ -122,6 +123,16 @@ static bool x86_sched_assign_pairs(struct x86_assign *assign, const struct perf_
 	return false;
 }
 
+/* Transactions abort, where that is allowed, if the events do not fit otherwise. */
+static bool x86_sched_assign_simple(const struct x86_pmu *xpmu, struct x86_assign *assign,
+				    const struct perf_schedule *s, unsigned int from)
+{
+	if (x86_sched_place_all(xpmu, assign, s, from, xpmu->rtm_counters))
+		return true;
+	return unlikely(xpmu->rtm_counters) && intel_tfa_may_abort() &&
+	       x86_sched_place_all(xpmu, assign, s, from, 0);
+}
+
 /**
  * x86_sched_assign - pmu::sched_assign: assign counters to the events of a schedule
  * @pmu: the PMU
@@ -141,7 +152,7 @@ int x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from
 	bool placed;
 
 	placed = unlikely(pairs) ? x86_sched_assign_pairs(&assign, s, from, pairs) :
-				   x86_sched_place_all(xpmu, &assign, s, from);
+				   x86_sched_assign_simple(xpmu, &assign, s, from);
 	if (!placed)
 		return -ENOSPC;
 	if (x86_extra_assign(xpmu, s, bits))
@@ -290,19 +301,28 @@ static noinline u64 x86_sched_unload_special(struct x86_pmu_cpu *cpu, u64 counte
 					     u64 owner)
 {
 	cpu->special &= ~counters;
+	stop |= counters & cpu->pmu->rtm_counters;
 	if (counters & X86_GUEST_BRANCHES)
 		counters = x86_sched_unload_guest(cpu, counters);
 	if (counters & cpu->precise)
 		x86_sched_unload_precise(cpu, counters & cpu->precise);
 	if (cpu->metrics && counters & (cpu->metrics | X86_FIXED(3)))
 		counters = x86_sched_unload_metrics(cpu, counters, stop, owner);
-	if (counters & cpu->deep) {
-		if (stop & cpu->enabled)
-			x86_counters_disable(cpu, stop);
-		x86_cpu_clear_bits(irq_owned, counters);
+	if (stop & cpu->enabled)
+		x86_counters_disable(cpu, stop);
+	x86_cpu_clear_bits(irq_owned, counters);
+	if (counters & cpu->deep)
 		x86_deep_unload(cpu, counters & cpu->deep);
-	}
 	return counters;
+}
+
+/* The events have left. Those that stay may have batches now. */
+static noinline void x86_sched_unloaded_special(struct x86_pmu_cpu *cpu, u64 counters)
+{
+	if (counters & cpu->pmu->rtm_counters)
+		x86_counters_release(cpu);
+	if (cpu->batch && counters & cpu->precise)
+		intel_pebs_cpu_load(cpu);
 }
 
 /**
@@ -310,8 +330,8 @@ static noinline u64 x86_sched_unload_special(struct x86_pmu_cpu *cpu, u64 counte
  * @cpu: this CPU
  * @counters: subset of @cpu->loaded
  *
- * Counters of sampling events, and those that programs read, stop and keep their value. The others
- * continue to run.
+ * Counters of sampling events, and those that programs read, stop and keep their value. Those that
+ * microcode uses are given back. The others continue to run.
  *
  * Context: interrupts disabled.
  */
@@ -337,9 +357,8 @@ void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters)
 	cpu->dirty |= counters;
 	x86_cpu_clear_bits(loaded, counters);
 	x86_cpu_clear_bits(missed, counters);
-	/* The events that stay may have batches now. */
-	if (unlikely(special && cpu->batch) && special & cpu->precise)
-		intel_pebs_cpu_load(cpu);
+	if (unlikely(special))
+		x86_sched_unloaded_special(cpu, special);
 }
 
 /**
@@ -659,6 +678,11 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 	x86_cpu_set_bits(loaded, taken);
 	hide = x86_user_reads_counters() ? cpu->dirty : 0;
 	cpu->dirty &= ~taken;
+	if (unlikely(taken & cpu->pmu->rtm_counters)) {
+		cpu->special |= taken & cpu->pmu->rtm_counters;
+		x86_counters_acquire(cpu);
+		hide |= cpu->pmu->rtm_counters;
+	}
 
 	for (todo = fresh; todo; todo &= todo - 1)
 		x86_sched_load_select(cpu, &s->slot[__ffs64(todo)]);

@@ -145,7 +145,7 @@ static const struct pmu x86_pmu_template = {
 	.start		= x86_event_start,
 	.stop		= x86_event_stop,
 	.read		= x86_event_read,
-	.check_period	= x86_check_period,
+	.check_period	= x86_check_new_period,
 	.sched_assign	= x86_sched_assign,
 	.sched_load	= x86_sched_load,
 	.sched_save	= x86_sched_save,
@@ -175,7 +175,7 @@ static bool __init x86_setup_counter_works(const struct x86_pmu *xpmu, unsigned 
 
 static bool __init x86_setup_hardware_works(const struct x86_pmu *xpmu)
 {
-	unsigned long counters = xpmu->counters & X86_GENERAL_MASK;
+	unsigned long counters = xpmu->counters & X86_GENERAL_MASK & ~xpmu->rtm_counters;
 	unsigned int n;
 
 	for_each_set_bit(n, &counters, INTEL_PMC_MAX_GENERIC)

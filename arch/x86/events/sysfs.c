@@ -437,6 +437,7 @@ const struct attribute_group *x86_attr_update[] = {
 	&model_event_groups[1],
 #ifdef CONFIG_CPU_SUP_INTEL
 	&intel_smi_group,
+	&intel_tfa_group,
 #endif
 	NULL,
 };

@@ -376,10 +376,10 @@ void perf_pmu_disable(struct pmu *pmu);
 void perf_pmu_enable(struct pmu *pmu);
 
 /**
- * perf_pmu_resched - compile the schedules of this CPU again
- * @pmu: PMU with changed constraints
+ * perf_pmu_resched - compile all schedules again; those of tasks that sleep when these run next
+ * @pmu: PMU with changed constraints; the caller excludes other calls for it
  *
- * Context: process context
+ * Context: process context; may sleep
  */
 void perf_pmu_resched(struct pmu *pmu);
 

@@ -57,8 +57,8 @@ static __always_inline u64 perf_clock(void)
  * @round: earliest round of a group in the last schedule
  * @seq: incremented when the set of groups that can be scheduled changes
  * @sched_seq: @seq for which @sched was compiled
- * @sched_cpu_side: perf_cpu_pmu_context::cpu_side_seq for which @sched was compiled; 0 if the CPU
- *	side had no events
+ * @sched_cpu_side: perf_cpu_pmu_context::cpu_side_seq for which @sched was compiled; its
+ *	@alone_seq if the CPU side had no events
  * @sched_base: PMU context that had the base schedule when @sched was compiled; for an inactive
  *	cgroup context: PMU context with the schedule that contains its ACTIVE groups
  * @slice_start: start of the current time slice, ns on the context's clock; valid while
@@ -231,6 +231,7 @@ extern atomic_t perf_nr_tracepoints;
  * struct perf_cpu_pmu_context - one PMU on one CPU
  * @epc: the PMU context of the CPU's own context
  * @cpu_side_seq: incremented when the CPU side's groups for this PMU change; never 0
+ * @alone_seq: changes with what the PMU's driver assigns; 0 or with bit 63, the same on all CPUs
  * @nr_cpu_side: enabled groups of the CPU side (CPU and active cgroup contexts) for this PMU
  * @nr_cpu_side_running: entries of @cpu_side
  * @cpu_side: leaders of the CPU side's groups that are running
@@ -249,6 +250,7 @@ extern atomic_t perf_nr_tracepoints;
 struct perf_cpu_pmu_context {
 	struct perf_event_pmu_context	epc;
 	u64				cpu_side_seq;
+	u64				alone_seq;
 	unsigned int			nr_cpu_side;
 	unsigned int			nr_cpu_side_running;
 	struct perf_event		*cpu_side[PERF_SCHED_SLOTS];

@@ -548,7 +548,7 @@ static bool sched_task_valid(struct perf_cpu_pmu_context *cpc, struct perf_event
 	if (epc->sched_seq != epc->seq)
 		return false;
 	if (!cpc->nr_cpu_side)
-		return !epc->sched_cpu_side &&
+		return epc->sched_cpu_side == cpc->alone_seq &&
 		       (epc->sched_cpu == -1 || epc->sched_cpu == smp_processor_id());
 	return epc->sched_cpu_side == cpc->cpu_side_seq &&
 	       epc->sched_base == perf_sched_base(epc->pmu);
@@ -626,7 +626,7 @@ static void sched_compile_task(struct perf_cpu_pmu_context *cpc, struct perf_eve
 		epc->slice_start = perf_ctx_time(epc->ctx);
 	epc->overcommitted = c.overcommitted;
 	epc->sched_seq = epc->seq;
-	epc->sched_cpu_side = base ? cpc->cpu_side_seq : 0;
+	epc->sched_cpu_side = base ? cpc->cpu_side_seq : cpc->alone_seq;
 	epc->sched_base = base;
 	epc->sched_cpu = epc->ctx->nr_bound ? smp_processor_id() : -1;
 }

@@ -2,6 +2,7 @@
 /*
  * Events of kernel users: the hardlockup detector, KVM, breakpoints, resctrl, BPF.
  */
+#include <linux/cpu.h>
 #include <linux/file.h>
 
 #include "uapi.h"
@@ -90,27 +91,32 @@ const struct perf_event_attr *perf_event_attrs(struct perf_event *event)
 	return event ? &event->attr : ERR_PTR(-EINVAL);
 }
 
-/* Makes the CPU's schedules and the running task's be compiled again, and loads one. */
+static void api_invalidate(struct perf_cpu_pmu_context *cpc)
+{
+	cpc->cpu_side_seq++;
+	cpc->alone_seq = (cpc->alone_seq + 1) | BIT_ULL(63);
+}
+
 static int api_resched_local(struct perf_event_context *ctx, void *pmu)
 {
-	struct perf_event_context *task_ctx = this_cpu_ptr(&perf_cpu_context)->task_ctx;
-	struct perf_event_pmu_context *epc = task_ctx ? perf_epc_find(task_ctx, pmu) : NULL;
-
-	perf_this_cpc(pmu)->cpu_side_seq++;
-	/* A task's schedule does not depend on cpu_side_seq if the CPU side has no events. */
-	if (epc)
-		perf_sched_changed(epc);
+	api_invalidate(perf_this_cpc(pmu));
 	perf_sched_reload(pmu);
 	return 0;
 }
 
 void perf_pmu_resched(struct pmu *pmu)
 {
-	int cpu = get_cpu();
+	int cpu;
 
-	if (perf_pmu_has_counters(pmu))
-		perf_ctx_call(&per_cpu(perf_cpu_context, cpu).ctx, api_resched_local, pmu);
-	put_cpu();
+	if (!perf_pmu_has_counters(pmu))
+		return;
+	guard(cpus_read_lock)();
+	for_each_possible_cpu(cpu) {
+		if (cpu_online(cpu))
+			perf_ctx_call(&per_cpu(perf_cpu_context, cpu).ctx, api_resched_local, pmu);
+		else
+			api_invalidate(per_cpu_ptr(pmu->cpu_pmu_context, cpu));
+	}
 }
 
 bool perf_pmu_ctx_is_active(struct perf_event_pmu_context *pmu_ctx)

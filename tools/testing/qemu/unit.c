@@ -190,6 +190,8 @@ static void intel_describe(const u32 *a)
 	pmu.pdcm = r[2] >> 15 & 1;
 	pmu.bts = (r[3] >> 21 & 1) && !(read_msr(0x1a0) >> 11 & 1);
 	pmu.pebs = (r[3] >> 21 & 1) && !(read_msr(0x1a0) >> 12 & 1);
+	get_cpuid(7, 0, r);
+	pmu.tfa = r[3] >> 13 & 1;
 	pmu.caps = pmu.pdcm ? read_msr(0x345) : 0;
 	pmu.fw = pmu.caps >> 13 & 1;
 	get_cpuid(0x4f504d55, ~0u, r);
@@ -462,6 +464,9 @@ static void test_intel(u32 *a)
 		arch_lbr_check_reset();
 	else if (pmu.caps & 0x3f)
 		lbr_check_reset();
+	/* Counter 3 is as others from then on. */
+	if (pmu.tfa)
+		test_tfa();
 	intel_check_selects();
 	intel_check_counters();
 	intel_check_global();

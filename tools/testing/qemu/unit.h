@@ -61,6 +61,7 @@ struct pmu {
 	int fw;			/* writes of full width, by IA32_A_PMCx */
 	int exact;		/* branches are counted one by one */
 	int bts, pebs;		/* there is a debug store, of branches or of records */
+	int tfa;		/* microcode has counter 3 */
 	u64 mask;		/* all bits of a counter */
 	u64 all;		/* all counters in GLOBAL_CTRL */
 	u64 fc;			/* all bits of FIXED_CTR_CTRL but PMI */
@@ -120,6 +121,9 @@ void test_bts(void);
 /* unit-pebs.c, unit-metrics.c */
 void test_pebs(void);
 void test_metrics(void);
+
+/* unit-tfa.c */
+void test_tfa(void);
 
 /* unit-amd.c */
 void test_amd(int core, int v2, int lbr);

@@ -100,14 +100,18 @@ static inline bool intel_bts_is_usable(void)
 bool intel_bts_record_is_user(const struct intel_bts_record *r);
 bool intel_bts_sample_irq(bool due);
 void intel_bts_sample_restore(void);
-bool intel_bts_sample_suits(const struct perf_event *event);
+bool intel_bts_sample_suits(const struct perf_event *event, u64 period);
 int  intel_bts_sample_init(struct perf_event *event);
 int  intel_bts_irq(void);
 void intel_bts_cpu_reset(void);
 void intel_bts_cpu_restore(void);
 #else
 static inline int intel_bts_irq(void)		{ return 0; }
-static inline bool intel_bts_sample_suits(const struct perf_event *event)	{ return false; }
+static inline bool intel_bts_sample_suits(const struct perf_event *event, u64 period)
+{
+	return false;
+}
+
 static inline int intel_bts_sample_init(struct perf_event *event)	{ return -ENOENT; }
 static inline void intel_bts_cpu_reset(void)	{ }
 static inline void intel_bts_cpu_restore(void)	{ }

@@ -80,12 +80,24 @@ bool intel_bts_record_is_user(const struct intel_bts_record *r)
 	return !x86_address_is_kernel(r->from) && !x86_address_is_kernel(r->to);
 }
 
+/* The period is 1 when an event is opened, and any that the ioctl sets. 0: the next one begins. */
+static bool bts_sample_period_ends(struct hw_perf_event *hw)
+{
+	s64 left = local64_read(&hw->period_left);
+
+	left = (left > 0 ? left : (s64)hw->sample_period) - 1;
+	local64_set(&hw->period_left, left);
+	return !left;
+}
+
 static void bts_sample_one(struct perf_event *event, const struct intel_bts_record *r)
 {
 	struct pt_regs regs = { .ip = r->from, .cs = __USER_CS, .ss = __USER_DS };
 	struct perf_sample_data data;
 
 	local64_inc(&event->count);
+	if (!bts_sample_period_ends(&event->hw))
+		return;
 	perf_sample_data_init(&data, r->to, event->hw.sample_period);
 	data.sample_flags |= PERF_SAMPLE_ADDR;
 	perf_event_output(event, &data, &regs);
@@ -230,12 +242,6 @@ static void bts_sample_read(struct perf_event *event)
 	bts_sampler_continue(s);
 }
 
-/* The event samples every branch. Context: process. */
-static int bts_sample_check_period(struct perf_event *event, u64 period)
-{
-	return period == 1 ? 0 : -EINVAL;
-}
-
 /* Context: process. */
 static void bts_sample_destroy(struct perf_event *event)
 {
@@ -245,17 +251,18 @@ static void bts_sample_destroy(struct perf_event *event)
 /**
  * intel_bts_sample_suits - are the samples of an event better taken from records?
  * @event: event to be opened, with attr set
+ * @period: its period
  *
  * Context: process.
  * Return: true if they are
  */
-bool intel_bts_sample_suits(const struct perf_event *event)
+bool intel_bts_sample_suits(const struct perf_event *event, u64 period)
 {
 	const struct perf_event_attr *attr = &event->attr;
 
 	return bts_samples_branches && attr->type == PERF_TYPE_HARDWARE &&
 	       attr->config == PERF_COUNT_HW_BRANCH_INSTRUCTIONS &&
-	       attr->sample_period == 1 && !attr->freq && attr->exclude_kernel &&
+	       period == 1 && !attr->freq && attr->exclude_kernel &&
 	       !attr->exclude_user && !attr->exclude_host && !attr->precise_ip &&
 	       !attr->sigtrap && !attr->aux_output && !attr->aux_action &&
 	       !(attr->sample_type & ~BTS_SAMPLE_TYPES) &&
@@ -300,7 +307,6 @@ static struct pmu bts_sample_pmu = {
 	.start		= bts_sample_start,
 	.stop		= bts_sample_stop,
 	.read		= bts_sample_read,
-	.check_period	= bts_sample_check_period,
 };
 
 static int __init bts_sample_register(void)

@@ -275,22 +275,6 @@ static int __init intel_early_setup(struct x86_pmu *xpmu)
 }
 
 /**
- * intel_counters_with_rtm - the counters that microcode does not use
- * @counters: set of counters that exist
- * @rtm: RTM is enabled with microcode that has TSX_FORCE_ABORT
- *
- * White paper 604224, "Performance Monitoring Impact of Intel Transactional Synchronization
- * Extension Memory Ordering Issue": from Skylake to Coffee Lake, such microcode uses counter 3
- * while RTM is enabled.
- *
- * Return: set of counters that the driver can use
- */
-u64 intel_counters_with_rtm(u64 counters, bool rtm)
-{
-	return rtm ? counters & ~BIT_ULL(3) : counters;
-}
-
-/**
  * intel_pmu_detect - fill x86_pmu_regs and x86_pmus
  *
  * Return: 0, -ENODEV
@@ -300,7 +284,6 @@ int __init intel_pmu_detect(void)
 	const struct x86_cpu_id *id = x86_match_cpu(intel_hybrids);
 	const struct intel_hybrid_models *hybrid = intel_pick_hybrid(id);
 	struct archperf_leaf leaf;
-	bool rtm;
 
 	if (!boot_cpu_has(X86_FEATURE_ARCH_PERFMON))
 		return intel_early_setup(&x86_pmus[0]);
@@ -317,8 +300,8 @@ int __init intel_pmu_detect(void)
 	archperf_setup(&x86_pmus[0], &leaf,
 		       id ? ((const struct intel_hybrid_models *)id->driver_data)->big
 			  : intel_pick_model(leaf.eax.split.version_id));
-	rtm = boot_cpu_has(X86_FEATURE_TSX_FORCE_ABORT) && boot_cpu_has(X86_FEATURE_RTM);
-	x86_pmus[0].counters = intel_counters_with_rtm(x86_pmus[0].counters, rtm);
+	if (boot_cpu_has(X86_FEATURE_TSX_FORCE_ABORT))
+		x86_pmus[0].rtm_counters = x86_pmus[0].counters & BIT_ULL(3);
 	intel_lbr_setup(&x86_pmus[0]);
 	intel_pebs_setup(&x86_pmus[0]);
 	intel_topdown_setup(&x86_pmus[0]);

@@ -245,6 +245,7 @@ static const struct branch_format branch_formats[] = {
 
 static void register_formats(struct kunit *test)
 {
+	static struct x86_branch_log log;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(branch_formats); i++) {
@@ -255,6 +256,14 @@ static void register_formats(struct kunit *test)
 		x86_branch_decode(x86_branch_layout(f->format, f->tsx), &f->raw, &e);
 		KUNIT_EXPECT_EQ_MSG(test, memcmp(&e, &f->entry, sizeof(e)), 0,
 				    "row %u: %#llx %#llx", i, e.from, e.to);
+		/* Samples of all branches are the same entries. */
+		log = (struct x86_branch_log){ .nr = 1, .entry = { f->raw } };
+		memset(&e, 0xff, sizeof(e));
+		KUNIT_EXPECT_EQ(test, x86_branch_fill(&log, x86_branch_layout(f->format, f->tsx),
+						      X86_BRANCH_KINDS | X86_BRANCH_USER |
+						      X86_BRANCH_KERNEL, &e, NULL), 1);
+		KUNIT_EXPECT_EQ_MSG(test, memcmp(&e, &f->entry, sizeof(e)), 0,
+				    "sample of row %u: %#llx %#llx", i, e.from, e.to);
 	}
 }
 

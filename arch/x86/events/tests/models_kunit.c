@@ -296,24 +296,50 @@ static void tsx_events_refuse_any_thread(struct kunit *test)
 	}
 }
 
-/* White paper 604224. The counters of guests are numbered without a gap. */
-static void microcode_uses_counter_3_with_rtm(struct kunit *test)
+/* White paper 604224: what other counters can count leaves counter 3 to transactions. */
+static void counter_of_microcode_is_assigned_last(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, 4 * sizeof(*event), GFP_KERNEL);
+	struct perf_schedule *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
+	u64 taken = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	KUNIT_ASSERT_NOT_NULL(test, xpmu);
+	xpmu->model = &skylake_model;
+	xpmu->counters = ARCH(4, 3);
+	xpmu->rtm_counters = BIT_ULL(3);
+	for (unsigned int i = 0; i < 4; i++) {
+		event[i].hw.idx = -1;
+		event[i].hw.counters = GENERAL(4);
+		s->slot[i].event = &event[i];
+	}
+	for (s->nr = 1; s->nr <= 3; s->nr++)
+		KUNIT_EXPECT_EQ(test, x86_sched_assign(&xpmu->pmu, s, s->nr - 1), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		taken |= BIT_ULL(s->slot[i].idx);
+	KUNIT_EXPECT_EQ(test, taken, GENERAL(3));
+
+	s->nr = 4;
+	KUNIT_EXPECT_EQ(test, x86_sched_assign(&xpmu->pmu, s, 3), 0);
+	KUNIT_EXPECT_EQ(test, s->slot[3].idx, 3);
+	KUNIT_EXPECT_EQ(test, x86_sched_assign(&xpmu->pmu, s, 0), 0);
+}
+
+/* The counters of guests are numbered without a gap. */
+static void counters_of_guests_have_no_gap(struct kunit *test)
 {
 	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
 	struct x86_pmu_capability cap;
 
 	KUNIT_ASSERT_NOT_NULL(test, xpmu);
-	KUNIT_EXPECT_EQ(test, intel_counters_with_rtm(ARCH(4, 3), false), ARCH(4, 3));
-	KUNIT_EXPECT_EQ(test, intel_counters_with_rtm(ARCH(4, 3), true), ARCH(3, 3));
-
 	xpmu->model = &skylake_model;
 	xpmu->counters = ARCH(8, 3);
 	x86_kvm_capability(xpmu, &cap);
 	KUNIT_EXPECT_EQ(test, cap.num_counters_gp, 8);
 	KUNIT_EXPECT_EQ(test, cap.num_counters_fixed, 3);
 	xpmu->counters = ARCH(8, 3) & ~(BIT_ULL(3) | X86_FIXED(1));
-	KUNIT_EXPECT_EQ(test, intel_counters_with_rtm(ARCH(8, 3), true),
-			xpmu->counters | X86_FIXED(1));
 	x86_kvm_capability(xpmu, &cap);
 	KUNIT_EXPECT_EQ(test, cap.num_counters_gp, 3);
 	KUNIT_EXPECT_EQ(test, cap.num_counters_fixed, 1);
@@ -659,7 +685,8 @@ static struct kunit_case x86_pmu_models_cases[] = {
 	KUNIT_CASE(broadwell_counts_user_mode_on_low_counters),
 	KUNIT_CASE(txcp_is_not_sampled),
 	KUNIT_CASE(tsx_events_refuse_any_thread),
-	KUNIT_CASE(microcode_uses_counter_3_with_rtm),
+	KUNIT_CASE(counter_of_microcode_is_assigned_last),
+	KUNIT_CASE(counters_of_guests_have_no_gap),
 	KUNIT_CASE(nehalem_counts_executed_mispredictions),
 	KUNIT_CASE(short_periods_are_refused),
 	KUNIT_CASE(recovery_bubbles_have_their_umask),

@@ -80,6 +80,25 @@ shares_of_pairs() {
 shares_of_pairs
 result $? "report by source and target"
 
+# annotate: of the times that the code with an instruction was executed, the share in which it branches,
+# and the share of those that were predicted; "skip" branches in every other round, which is predicted
+# never, "back" always. "after" is the target of a branch each time.
+annotated() {	# SYMBOL MARK: the numbers behind MARK at the symbol's first instruction, per thousand
+	perf annotate --stdio -i $data -s "$1" 2>/dev/null >$out
+	awk -v mark="$2" '/^ +[0-9.]+ :/ {
+		for (i = 1; i <= NF; i++)
+			if ($i ~ "^[" mark "][0-9.]+%$") {
+				sub("%", "", $i); sub("[(]p:", "", $(i + 1)); sub("%[)]", "", $(i + 1))
+				print int(substr($i, 2) * 10), int($(i + 1) * 10)
+			}
+		exit }' $out
+}
+set -- $(annotated skip -) && within "skip, taken" "${1:-}" 400 600 && is "skip, predicted" "${2:-}" 0 &&
+	set -- $(annotated back -) && within "back, taken" "${1:-}" 990 1000 &&
+	within "back, predicted" "${2:-}" 990 1000 &&
+	set -- $(annotated after +) && within "after, entered" "${1:-}" 990 1000
+result $? "annotate"
+
 filter any "$all" cond jmp ind_jmp call ind_call ret
 filter any_call "call/f ind_call/ind_f" call ind_call
 filter any_ret "f/jump ind_f/ind_jump" ret

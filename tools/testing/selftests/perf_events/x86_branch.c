@@ -2,6 +2,9 @@
 /*
  * Branch records on x86: exact pairs of a program with known branches, filters, tasks that take
  * turns, call stacks, refusals. Instructions are the clock of the machine. It records every branch.
+ *
+ * BRANCH_SAMPLES in the environment (a kernel parameter) is the number of samples with each filter,
+ * instead of a few hundred.
  */
 #include "events.h"
 #include "expect.h"
@@ -20,24 +23,44 @@
 
 LOOP(other_loop);
 
+/**
+ * struct tally - what was found in samples
+ * @samples: those in the loop
+ * @fresh: those of them in which entries from before the loop can follow
+ * @turn: samples since the event was enabled
+ * @full: those with as many entries of the loop as there have to be
+ * @broken: those with an entry that is none of the loop, or not the next one
+ * @kernel: entries with an address of the kernel
+ */
 struct tally {
-	unsigned int	samples, full, broken, kernel;
+	unsigned int	samples, fresh, turn, full, broken, kernel;
 };
+
+/* An interrupt shortly before a sample leaves an entry that the sample does not have. */
+#define INTERRUPTS	2
+
+static unsigned int least_entries(unsigned int n)
+{
+	/* Where the hardware logs more than what is selected, entries are dropped. */
+	return n == ROUND ? depth - (depth > 4 ? INTERRUPTS : 0) : depth / ROUND;
+}
 
 /* A sample in the loop: entries from before the loop can follow in the first ones. */
 static bool check_sample(const struct sample *s, const struct branch *b, unsigned int n,
 			 struct tally *t)
 {
-	/* Where the hardware logs more than what is selected, entries are dropped. */
-	unsigned int least = n == ROUND ? depth : depth / ROUND;
 	const struct perf_branch_entry *e = (void *)(s->branches + 1);
 	unsigned int nr = *s->branches, good = follow(e, nr, b, n);
 
 	for (unsigned int i = 0; i < nr; i++)
 		t->kernel += e[i].from >> 63 || e[i].to >> 63;
 	t->samples++;
-	t->full += good >= least;
-	if (good == nr || t->samples * PERIOD < 40 * depth)
+	if (++t->turn * PERIOD < 40 * depth) {
+		t->fresh++;
+		return true;
+	}
+	t->full += good >= least_entries(n);
+	if (good == nr)
 		return true;
 	if (!t->broken++)
 		ktap_note("sample %u at %#lx: entry %u of %u is %#lx/%#lx", t->samples,
@@ -66,10 +89,31 @@ static void read_samples(struct ring *ring, const struct perf_event_attr *attr,
 	}
 }
 
-/* Samples of the loop with a filter: in nine of ten all entries are there, and none is wrong. */
+/*
+ * Are entries missing? Registers without a filter (core2) have the branches of an interrupt, and a
+ * filter of the hardware can let others through: then one sample in ten may have fewer.
+ */
+static bool samples_are_full(const struct tally *t, bool all, const char *name)
+{
+	unsigned int n = t->samples - t->fresh;
+
+	if (all && depth > 4)
+		return expect(t->full == n, "%s: %u of %u samples full", name, t->full, n);
+	return expect(t->full * 10 >= n * 9, "%s: %u of %u samples full", name, t->full, n);
+}
+
+static unsigned int samples_wanted(void)
+{
+	const char *value = getenv("BRANCH_SAMPLES");
+
+	return value ? strtoul(value, NULL, 0) : 1;
+}
+
+/* Samples of the loop with a filter: no entry is wrong, and none is missing. */
 static bool filter_is_exact(uint64_t type, const char *name)
 {
 	struct perf_event_attr attr = branch_attr(type | PERF_SAMPLE_BRANCH_USER);
+	unsigned int wanted = samples_wanted();
 	struct tally t = { 0 };
 	struct ring ring;
 	int fd;
@@ -82,17 +126,26 @@ static bool filter_is_exact(uint64_t type, const char *name)
 	MUST(fd);
 	if (!ring_map(&ring, fd, 64))
 		fail_case("mmap");
-	event_enable(fd);
-	branch_loop(ROUNDS);
-	event_disable(fd);
-	read_samples(&ring, &attr, branch_loop_points, &t);
+	do {
+		unsigned int before = t.samples;
+
+		t.turn = 0;
+		event_enable(fd);
+		branch_loop(ROUNDS);
+		event_disable(fd);
+		read_samples(&ring, &attr, branch_loop_points, &t);
+		if (t.samples < before + 100)
+			break;
+	} while (t.samples < wanted);
 	ring_unmap(&ring);
 	close(fd);
-	return expect(t.samples > 100, "%s: %u samples", name, t.samples) &&
+	if (wanted > 1)
+		ktap_note("%s: %u samples, %u full", name, t.samples, t.full);
+	return expect(t.samples > 100 && t.samples >= wanted, "%s: %u samples", name, t.samples) &&
 	       expect(!t.broken && !t.kernel, "%s: %u of %u samples wrong, %u kernel addresses",
 		      name, t.broken, t.samples, t.kernel) &&
-	       expect(t.full * 10 >= t.samples * 9 - 100, "%s: %u of %u samples full", name,
-		      t.full, t.samples);
+	       samples_are_full(&t, select_branches(branch_loop_points, type,
+						    (struct branch[ROUND]){ }) == ROUND, name);
 }
 
 static bool entries_are_the_loop(void)

@@ -735,15 +735,57 @@ static int open_period(uint64_t period, const char *modes)
 static bool samples_exclude_traces(void)
 {
 	struct perf_event_attr branches = branch_attr(FORM_ANY);
-	uint64_t period = 2;
 	bool good;
 	int fd;
 
 	fd = MUST(open_period(1, "u"));
 	good = expect_refused("a trace beside it", open_bts("u"), EBUSY, "type: branches") &
-	       expect(perf_open(&branches, 0, -1, -1, 0) >= 0, "branch records: errno %d", errno) &
-	       expect_refused("another period", ioctl(fd, PERF_EVENT_IOC_PERIOD, &period), EINVAL,
-			      "too short for the PMU");
+	       expect(perf_open(&branches, 0, -1, -1, 0) >= 0, "branch records: errno %d", errno);
+	close(fd);
+	return good;
+}
+
+#define EVERY	10	/* rounds of 7 branches: each is sampled in turn */
+
+/* The period of such an event can become another; that of others cannot become 1. */
+static bool period_changes(void)
+{
+	struct perf_event_attr attr = each_attr();
+	uint64_t period = EVERY, one = 1;
+	struct perf_event_header *h;
+	struct branch b[ROUND];
+	unsigned int n = 0, wrong = 0;
+	struct ring ring;
+	int fd, last = -1;
+	bool good;
+
+	require_exact_instructions();
+	branches_of(branch_loop_points, b);
+	fd = open_each(&ring, &attr);
+	MUST(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period));
+	event_enable(fd);
+	branch_loop(1000);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		struct perf_branch_entry e = { 0 };
+		struct sample s;
+		int at;
+
+		sample_parse(&s, h, &attr);
+		e.from = s.ip;
+		e.to = s.addr;
+		at = position_of(&e, b, ROUND);
+		wrong += last >= 0 && at >= 0 && at != (last + EVERY) % ROUND;
+		last = at;
+		n += at >= 0;
+	}
+	good = expect_between("samples", n, 7000 / EVERY - 2, 7000 / EVERY + 1) &
+	       expect_eq("samples that do not follow", wrong, 0) &
+	       expect_between("branches", perf_count(fd), 7000, 7100);
+	close(fd);
+
+	fd = MUST(open_period(2, "u"));
+	good &= expect_errno("from 2 to 1", ioctl(fd, PERF_EVENT_IOC_PERIOD, &one), EINVAL);
 	close(fd);
 	return good;
 }
@@ -778,6 +820,7 @@ static const struct test tests[] = {
 	{ "two events have the samples from their start to their end", events_share_records },
 	{ "a child inherits such an event", child_is_sampled },
 	{ "such samples exclude traces", samples_exclude_traces },
+	{ "the period can become another, but not 1", period_changes },
 	{ "traces exclude such samples", traces_exclude_samples },
 };
 

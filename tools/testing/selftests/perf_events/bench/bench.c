@@ -99,7 +99,8 @@ static const struct row rows[] = {
 	  .floor = "fault-few-none", .records = 1 },
 	/* 40 records for each spin of a million instructions. */
 	OVERFLOW("to-record", &work_overflow, PERF_DEFAULT),
-	OVERFLOW("branches", &work_overflow, PERF_DEFAULT, .branches = true),
+	/* A round has 1600 records of 816 bytes. */
+	OVERFLOW("branches", &work_overflow, PERF_DEFAULT, .branches = true, .pages = 512),
 	/* A callchain is taken in the interrupt: each record has its own. */
 	OVERFLOW("precise", &work_overflow, CALLCHAIN, .precise = 2),
 	OVERFLOW("batch", &work_overflow_batch, PERF_SAMPLE_IP | PERF_SAMPLE_TID, .precise = 2),

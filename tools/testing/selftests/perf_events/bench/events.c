@@ -44,7 +44,7 @@ static void attr_sampling(struct perf_event_attr *attr, const struct events *ev)
 	attr->sample_type = ev->sample_type;
 	/* No wake-ups: these rows are about writing records. */
 	attr->watermark = 1;
-	attr->wakeup_watermark = RING_PAGES * 4096 - 1;
+	attr->wakeup_watermark = (ev->pages ? ev->pages : RING_PAGES) * 4096 - 1;
 	if (ev->sample_type & PERF_SAMPLE_REGS_USER)
 		attr->sample_regs_user = 0xff;
 	if (ev->sample_type & PERF_SAMPLE_STACK_USER)
