@@ -14,6 +14,7 @@
 #include "processes.h"
 #include "records.h"
 #include "require.h"
+#include "workloads.h"
 
 #define CAPS_PRECISE	"/sys/bus/event_source/devices/cpu/caps/max_precise"
 #define PERIOD		997
@@ -204,6 +205,188 @@ static void run_other(void)
 static void run_mine(void)
 {
 	precise_loop(200, XMM_VALUE);
+}
+
+/* Instructions of user space and of the kernel while an event samples. */
+struct insns {
+	int		fd[2];
+	uint64_t	user, kernel;
+};
+
+static void insns_begin(struct insns *n)
+{
+	for (int i = 0; i < 2; i++) {
+		struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, i ? "k" : "u");
+
+		n->fd[i] = open_self(&attr, -1);
+		event_enable(n->fd[i]);
+	}
+}
+
+static void insns_end(struct insns *n)
+{
+	for (int i = 0; i < 2; i++)
+		event_disable(n->fd[i]);
+	n->user = perf_count(n->fd[0]);
+	n->kernel = perf_count(n->fd[1]);
+	close(n->fd[0]);
+	close(n->fd[1]);
+}
+
+/* ------------------------------------------- two tasks, each with an event of its own */
+
+/* A task that takes turns with another one on a CPU, and what its samples show. */
+struct turner {
+	void		(*work)(void);
+	const uint32_t	*points, *foreign_points;
+	uint64_t	period;
+	bool		exact;		/* of the address */
+	bool		counts_insns;
+
+	pid_t		pid;
+	unsigned int	samples, foreign, wrong, other_records;
+	unsigned int	calls;		/* periods that end at a SYSCALL */
+	uint64_t	count;
+	struct insns	insns;
+};
+
+/* Instructions from one SYSCALL of read_and_pass() to the next. */
+#define CALL_INSNS	5
+
+/*
+ * Reads the count, opens the gate of the other task and waits at the gate of the own one. The last
+ * instruction in the count that is returned is the SYSCALL of the read.
+ */
+static uint64_t read_and_pass(int fd, int to_other, int from_other)
+{
+	register int out asm("r8") = to_other, in asm("r9") = from_other;
+	uint64_t count = 0;
+	char byte = 0;
+	register char *at asm("r10") = &byte;
+	long ret = __NR_read, file = fd, size = sizeof(count);
+	void *to = &count;
+
+	asm volatile("	syscall\n"
+		     "	mov %[write], %%eax\n"
+		     "	mov %[out], %%edi\n"
+		     "	mov %[at], %%rsi\n"
+		     "	mov $1, %%edx\n"
+		     "	syscall\n"
+		     "	mov %[read], %%eax\n"
+		     "	mov %[in], %%edi\n"
+		     "	mov %[at], %%rsi\n"
+		     "	mov $1, %%edx\n"
+		     "	syscall\n"
+		     : "+a" (ret), "+D" (file), "+S" (to), "+d" (size)
+		     : [out] "r" (out), [in] "r" (in), [at] "r" (at),
+		       [write] "i" (__NR_write), [read] "i" (__NR_read)
+		     : "rcx", "r11", "memory");
+	if (ret != 1)
+		fail_case("a turn");
+	return count;
+}
+
+/* Without exact addresses the record of a SYSCALL has the address of the kernel: no sample. */
+static void count_call(struct turner *me, uint64_t at)
+{
+	me->calls += at > 1 && !((at - 1) % me->period);
+}
+
+static void tally_turns(struct turner *me, struct ring *ring, const struct perf_event_attr *attr)
+{
+	struct perf_event_header *h;
+
+	while ((h = ring_next(ring))) {
+		struct sample s;
+
+		if (h->type != PERF_RECORD_SAMPLE) {
+			me->other_records++;
+			continue;
+		}
+		sample_parse(&s, h, attr);
+		me->samples++;
+		me->foreign += (pid_t)s.pid != me->pid || point_of(me->foreign_points, s.ip) >= 0;
+		if (point_of(me->points, s.ip) >= 0)
+			me->wrong += insn_of(&s, me->points, 200, me->exact) < 0;
+	}
+}
+
+/* The work of a task in its turns. The task that does not begin ends with its last work. */
+static void run_turner(struct turner *me, struct perf_event_attr attr, unsigned int turns,
+		       struct gate *to_other, struct gate *from_other, bool begins)
+{
+	struct ring ring;
+	uint64_t at;
+	int fd;
+
+	me->pid = getpid();
+	attr.sample_period = me->period;
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 128))
+		fail_case("mmap");
+	if (!begins)
+		gate_wait(from_other);
+	if (me->counts_insns)
+		insns_begin(&me->insns);
+	event_enable(fd);
+	for (unsigned int i = 0; i < turns; i++) {
+		me->work();
+		if (i == turns - 1 && !begins)
+			break;
+		at = read_and_pass(fd, to_other->fd[1], from_other->fd[0]);
+		for (int call = 0; call < 3; call++)
+			count_call(me, at + call * CALL_INSNS);
+	}
+	event_disable(fd);
+	if (me->counts_insns)
+		insns_end(&me->insns);
+	me->count = perf_count(fd);
+	count_call(me, me->count);
+	tally_turns(me, &ring, &attr);
+	if (!begins)
+		gate_open(to_other);
+}
+
+/*
+ * This task and another one take turns, each with the event at its period of @t. The tasks have a
+ * real-time priority: no third one runs in between.
+ */
+static bool take_own_turns(struct turner *t, const struct perf_event_attr *attr,
+			   unsigned int turns)
+{
+	struct sched_param param = { .sched_priority = 10 };
+	struct gate go = gate_new(), back = gate_new();
+	pid_t other;
+
+	MUST(pin_to_cpu(0));
+	MUST(sched_setscheduler(0, SCHED_FIFO, &param));
+	t[0].work = run_mine;
+	t[1].work = run_other;
+	for (int i = 0; i < 2; i++) {
+		t[i].points = i ? other_precise_loop_points : precise_loop_points;
+		t[i].foreign_points = i ? precise_loop_points : other_precise_loop_points;
+	}
+	other = fork_child();
+	if (!other) {
+		run_turner(&t[1], *attr, turns, &back, &go, false);
+		_exit(0);
+	}
+	run_turner(&t[0], *attr, turns, &go, &back, true);
+	return expect(child_succeeded(other), "the other task") &
+	       expect_eq("samples of the other task", t[0].foreign + t[1].foreign, 0) &
+	       expect_eq("registers that are not those of the instruction",
+			 t[0].wrong + t[1].wrong, 0) &
+	       expect_eq("other records", t[0].other_records + t[1].other_records, 0);
+}
+
+static struct turner *two_turners(void)
+{
+	struct turner *t = mmap(NULL, 2 * sizeof(*t), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (t == MAP_FAILED)
+		fail_case("mmap");
+	return t;
 }
 
 #endif /* X86_PRECISE_H */
