@@ -200,10 +200,11 @@ void perf_pmu_enable(struct pmu *pmu)
  * The event's count is up to date. A PMU without a schedule is disabled until
  * perf_event_restart_end().
  *
- * Context: interrupts off, on the CPU where @event is loaded
+ * Context: interrupts off, ctx->lock, on the CPU where @event is loaded
  */
 void perf_event_restart_begin(struct perf_event *event)
 {
+	lockdep_assert_held(&event->ctx->lock);
 	if (!perf_pmu_has_counters(event->pmu))
 		perf_pmu_disable(event->pmu);
 	event->pmu->stop(event, PERF_EF_UPDATE);

@@ -261,6 +261,78 @@ static void test_read_local_refuses(struct kunit *test)
 							    NULL, NULL), -EINVAL);
 }
 
+/**
+ * struct long_hit - a hit whose overflow handler takes long
+ * @running: the handler runs
+ * @nr: calls of the handler that have ended
+ */
+struct long_hit {
+	bool		running;
+	unsigned int	nr;
+};
+
+static void on_long_overflow(struct perf_event *event, struct perf_sample_data *data,
+			     struct pt_regs *regs)
+{
+	struct long_hit *hit = event->overflow_handler_context;
+
+	WRITE_ONCE(hit->running, true);
+	mdelay(20);
+	hit->nr++;
+	WRITE_ONCE(hit->running, false);
+}
+
+static void disable_only(struct perf_event *event)
+{
+	perf_event_disable(event);
+}
+
+static void pause_only(struct perf_event *event)
+{
+	perf_event_pause(event, false);
+}
+
+static void release_only(struct perf_event *event)
+{
+	perf_event_release_kernel(event);
+}
+
+/* A thread on CPU 1 hits an event, which this CPU stops while the handler runs. */
+static void expect_handler_ended(struct kunit *test, void (*stop)(struct perf_event *event))
+{
+	struct long_hit *hit = kunit_kzalloc(test, sizeof(*hit), GFP_KERNEL);
+	struct perf_event_attr attr = soft_attr(1);
+	unsigned long end = jiffies + 5 * HZ;
+	struct perf_event *event;
+	struct task_struct *task;
+
+	KUNIT_ASSERT_NOT_NULL(test, hit);
+	event = perf_event_create_kernel_counter(&attr, 1, NULL, on_long_overflow, hit);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(event));
+	task = kthread_create(raise_and_wait, (void *)1, "perf-api");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	kthread_bind(task, 1);
+	wake_up_process(task);
+	while (!READ_ONCE(hit->running) && time_before(jiffies, end))
+		cpu_relax();
+
+	stop(event);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(hit->running));
+	KUNIT_EXPECT_EQ(test, hit->nr, 1);
+	kthread_stop(task);
+	if (stop != release_only)
+		perf_event_release_kernel(event);
+}
+
+/* A hit of a software event has interrupts on: the request to stop the event interrupts it. */
+static void test_stopped_after_handler(struct kunit *test)
+{
+	need_two_cpus(test);
+	expect_handler_ended(test, disable_only);
+	expect_handler_ended(test, pause_only);
+	expect_handler_ended(test, release_only);
+}
+
 /* Defaults of the sysctls, but for the sample rate, which the load of the machine changes. */
 static void test_defaults(struct kunit *test)
 {
@@ -281,6 +353,7 @@ static struct kunit_case user_cases[] = {
 	KUNIT_CASE(test_refresh),
 	KUNIT_CASE(test_period),
 	KUNIT_CASE(test_read_local_refuses),
+	KUNIT_CASE(test_stopped_after_handler),
 	KUNIT_CASE(test_defaults),
 	{ }
 };

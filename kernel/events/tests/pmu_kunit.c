@@ -225,6 +225,20 @@ static void test_group_has_one_pmu_context(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, epc->nr_events, 0);
 }
 
+/* The text of a module may be freed before the reason is read. */
+static void test_reason_of_a_module(struct kunit *test)
+{
+	char fmt[] = "a literal of a module", text[128];
+
+	KUNIT_EXPECT_EQ(test, __perf_refuse_0(-EINVAL, fmt), -EINVAL);
+	fmt[0] = 0;
+	perf_refusal_format(text, sizeof(text));
+	KUNIT_EXPECT_STREQ(test, text, "refused by a module");
+	KUNIT_EXPECT_EQ(test, perf_refuse(-EINVAL, "the kernel's own, %llu", 7ULL), -EINVAL);
+	perf_refusal_format(text, sizeof(text));
+	KUNIT_EXPECT_STREQ(test, text, "the kernel's own, 7");
+}
+
 static struct kunit_case pmu_cases[] = {
 	KUNIT_CASE(test_pmu_types),
 	KUNIT_CASE(test_pmu_of_cpus),
@@ -233,6 +247,7 @@ static struct kunit_case pmu_cases[] = {
 	KUNIT_CASE(test_ranges_are_programmed),
 	KUNIT_CASE(test_scope_of_the_system),
 	KUNIT_CASE(test_group_has_one_pmu_context),
+	KUNIT_CASE(test_reason_of_a_module),
 	{ }
 };
 

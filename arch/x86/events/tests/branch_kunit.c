@@ -4,6 +4,7 @@
 #include <linux/string.h>
 
 #include "../branch.h"
+#include "../exclusive.h"
 #include "../intel/models.h"
 
 #define TYPE(_kind)	PERF_SAMPLE_BRANCH_##_kind
@@ -388,6 +389,31 @@ static void kinds_by_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)out.type, PERF_BR_UNKNOWN);
 }
 
+#ifdef CONFIG_CPU_SUP_INTEL
+/* From Goldmont and Ice Lake on branch records and processor trace may be used together. */
+static void trace_runs_beside_branch_records(struct kunit *test)
+{
+	bool together = x86_lbr_with_pt;
+
+	KUNIT_EXPECT_FALSE(test, skylake_model.branches->flags & X86_BRANCHES_WITH_PT);
+	KUNIT_EXPECT_TRUE(test, icelake_model.branches->flags & X86_BRANCHES_WITH_PT);
+	KUNIT_EXPECT_TRUE(test, goldmont_model.branches->flags & X86_BRANCHES_WITH_PT);
+	if (system_state != SYSTEM_SCHEDULING)
+		kunit_skip(test, "what the boot found out is read only");
+
+	for (int with = 0; with < 2; with++) {
+		x86_lbr_with_pt = with;
+		KUNIT_ASSERT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_pt), 0);
+		KUNIT_EXPECT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_bts), -EBUSY);
+		KUNIT_EXPECT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_lbr), with ? 0 : -EBUSY);
+		if (with)
+			x86_del_exclusive(x86_lbr_exclusive_lbr);
+		x86_del_exclusive(x86_lbr_exclusive_pt);
+	}
+	x86_lbr_with_pt = together;
+}
+#endif
+
 static struct kunit_case branch_cases[] = {
 	KUNIT_CASE(kinds_by_opcode),
 	KUNIT_CASE(filters_of_events),
@@ -395,6 +421,7 @@ static struct kunit_case branch_cases[] = {
 	KUNIT_CASE(hardware_filters),
 	KUNIT_CASE(arch_registers),
 	KUNIT_CASE(kinds_by_info),
+	KUNIT_CASE(trace_runs_beside_branch_records),
 #endif
 	KUNIT_CASE(register_formats),
 	KUNIT_CASE(register_format_amd),

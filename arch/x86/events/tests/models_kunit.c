@@ -470,6 +470,26 @@ static void short_periods_are_refused(struct kunit *test)
 	}
 }
 
+/* At the highest precision an event that only counter 0 has needs a period of 128. */
+static void confined_samples_have_long_periods(struct kunit *test)
+{
+	struct perf_event *event = x86_test_event(test, &goldencove_model, 0x003c);
+	const struct x86_period_limit *limit;
+
+	event->hw.config = 0x003c;
+	event->hw.flags = X86_EVENT_PRECISE;
+	event->hw.counters = BIT_ULL(0);
+	event->attr.precise_ip = 3;
+	limit = x86_period_limit_of(event);
+	KUNIT_ASSERT_NOT_NULL(test, limit);
+	KUNIT_EXPECT_EQ(test, limit->least, 128);
+	event->attr.precise_ip = 2;
+	KUNIT_EXPECT_NULL(test, x86_period_limit_of(event));
+	event->attr.precise_ip = 3;
+	event->hw.counters = X86_FIXED(0);
+	KUNIT_EXPECT_NULL(test, x86_period_limit_of(event));
+}
+
 static u64 models_sysfs_event(const struct x86_model *model, const char *name, const char **text)
 {
 	const struct x86_sysfs_event *e = model->sysfs_events;
@@ -689,6 +709,7 @@ static struct kunit_case x86_pmu_models_cases[] = {
 	KUNIT_CASE(counters_of_guests_have_no_gap),
 	KUNIT_CASE(nehalem_counts_executed_mispredictions),
 	KUNIT_CASE(short_periods_are_refused),
+	KUNIT_CASE(confined_samples_have_long_periods),
 	KUNIT_CASE(recovery_bubbles_have_their_umask),
 	KUNIT_CASE(golden_cove_has_no_lock_elision),
 	KUNIT_CASE(bad_extra_value_is_refused_first),
