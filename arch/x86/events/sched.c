@@ -632,6 +632,22 @@ static noinline void x86_sched_prepare(struct x86_pmu_cpu *cpu, const struct per
 	x86_select_prepare(cpu);
 }
 
+/* Events get counters that microcode uses. Returns the counters with values of microcode. */
+static noinline u64 x86_sched_load_rtm(struct x86_pmu_cpu *cpu, u64 counters)
+{
+	cpu->special |= counters;
+	x86_counters_acquire(cpu);
+	return cpu->pmu->rtm_counters;
+}
+
+/* Events of X86_EVENT_SPECIAL are on their counters. @paused: counters to be enabled again */
+static noinline void x86_sched_loaded_special(struct x86_pmu_cpu *cpu, u64 taken, u64 paused)
+{
+	if (cpu->loaded & X86_METRICS && taken & (X86_METRICS | X86_FIXED(3)))
+		x86_topdown_load(cpu, taken);
+	x86_cpu_set_bits(enabled, paused);
+}
+
 /**
  * x86_sched_load - pmu::sched_load: put the events of a schedule on their counters
  * @pmu: the PMU
@@ -670,7 +686,7 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 		return;
 	if (unlikely(x86_pmu_regs.prepare))
 		x86_sched_prepare(cpu, s, fresh);
-	/* The periods that records begin, and the size of records, are constant while there are some. */
+	/* The periods that records begin, and their size, do not change while there are some. */
 	if (unlikely(flags & X86_EVENT_PRECISE) && cpu->batch)
 		paused = x86_sched_pause(cpu);
 	if (stop & cpu->enabled)
@@ -678,11 +694,8 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 	x86_cpu_set_bits(loaded, taken);
 	hide = x86_user_reads_counters() ? cpu->dirty : 0;
 	cpu->dirty &= ~taken;
-	if (unlikely(taken & cpu->pmu->rtm_counters)) {
-		cpu->special |= taken & cpu->pmu->rtm_counters;
-		x86_counters_acquire(cpu);
-		hide |= cpu->pmu->rtm_counters;
-	}
+	if (unlikely(taken & cpu->pmu->rtm_counters))
+		hide |= x86_sched_load_rtm(cpu, taken & cpu->pmu->rtm_counters);
 
 	for (todo = fresh; todo; todo &= todo - 1)
 		x86_sched_load_select(cpu, &s->slot[__ffs64(todo)]);
@@ -694,11 +707,8 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 		if (unlikely(rcu_access_pointer(slot->event->rb)))
 			pages |= todo & -todo;
 	}
-	if (unlikely(flags & X86_EVENT_SPECIAL)) {
-		if (cpu->loaded & X86_METRICS && taken & (X86_METRICS | X86_FIXED(3)))
-			x86_topdown_load(cpu, taken);
-		x86_cpu_set_bits(enabled, paused);
-	}
+	if (unlikely(flags & X86_EVENT_SPECIAL))
+		x86_sched_loaded_special(cpu, taken, paused);
 	x86_commit_enabled(cpu);
 	for (todo = READ_ONCE(cpu->missed) & taken; unlikely(todo); todo &= todo - 1)
 		x86_event_handle_missed(cpu, cpu->event[__ffs64(todo)]);
