@@ -314,7 +314,7 @@ static void expect_handler_ended(struct kunit *test, void (*stop)(struct perf_ev
 	kthread_bind(task, 1);
 	wake_up_process(task);
 	while (!READ_ONCE(hit->running) && time_before(jiffies, end))
-		cpu_relax();
+		usleep_range(50, 100);
 
 	stop(event);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(hit->running));
