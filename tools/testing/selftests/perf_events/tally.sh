@@ -189,8 +189,7 @@ total() {	# RECORDER FIELD
 }
 
 # What a round loses depends on when the scheduler lets the recorder run; so the sums are compared.
-# Each recorder takes samples of itself and of the other work for as long as its round lasts, so the
-# number of samples has a bound that is less strict.
+# A recorder takes samples of itself, too, so the one that needs more CPU time has more of them.
 for options in "-F max" "-g -F 10000"; do
 	: >$out
 	compare_costs 3 $options
@@ -203,7 +202,7 @@ for options in "-F max" "-g -F 10000"; do
 		within ms "$(total tally 1)" 1 $(($(total perf 1) / 2))
 	result $? "record -a $options: at most half of perf record's CPU time"
 	within "samples of perf" "$(total perf 2)" 1000 10000000 &&
-		within samples "$(total tally 2)" $(($(total perf 2) / 2)) 10000000 &&
+		within samples "$(total tally 2)" 1000 10000000 &&
 		within "lost records" "$(total tally 3)" 0 "$(total perf 3)"
 	result $? "record -a $options: no more lost records than perf record's"
 done
