@@ -114,8 +114,10 @@ static bool filter_is_exact(uint64_t type, const char *name)
 {
 	struct perf_event_attr attr = branch_attr(type | PERF_SAMPLE_BRANCH_USER);
 	unsigned int wanted = samples_wanted();
+	struct branch loop[ROUND];
 	struct tally t = { 0 };
 	struct ring ring;
+	bool whole;
 	int fd;
 
 	fd = perf_open(&attr, 0, -1, -1, 0);
@@ -141,11 +143,11 @@ static bool filter_is_exact(uint64_t type, const char *name)
 	close(fd);
 	if (wanted > 1)
 		ktap_note("%s: %u samples, %u full", name, t.samples, t.full);
+	whole = select_branches(branch_loop_points, type, loop) == ROUND;
 	return expect(t.samples > 100 && t.samples >= wanted, "%s: %u samples", name, t.samples) &&
 	       expect(!t.broken && !t.kernel, "%s: %u of %u samples wrong, %u kernel addresses",
 		      name, t.broken, t.samples, t.kernel) &&
-	       samples_are_full(&t, select_branches(branch_loop_points, type,
-						    (struct branch[ROUND]){ }) == ROUND, name);
+	       samples_are_full(&t, whole, name);
 }
 
 static bool entries_are_the_loop(void)

@@ -75,8 +75,9 @@ static void choose_scale(void)
 	close(fd);
 	if (!samples)
 		fail_case("a sample");
-	for (scale = 1; SAMPLED_PERIOD < insns.kernel / samples; scale *= 2)
-		;
+	scale = 1;
+	while (insns.kernel / samples > SAMPLED_PERIOD)
+		scale *= 2;
 }
 
 static void need_ibs(void)
@@ -90,7 +91,7 @@ static void need_ibs(void)
 
 /* ------------------------------------------------------- instructions and periods */
 
-#define MOST_SHORT	(1 << 18)
+#define MOST_SHORT	0x40000
 
 /*
  * What the samples of a loop show. A step is the instructions from one sample in the loop to the
@@ -715,8 +716,11 @@ static bool tasks_have_their_own(void)
 	attr = ibs_attr("ibs_op", CNT_CTL);
 	dead = insns_to_restart(&attr);
 	t = two_turners();
-	t[0].exact = t[1].exact = t[0].counts_insns = t[1].counts_insns = true;
-	t[0].period = t[1].period = 2048 * scale;
+	for (int i = 0; i < 2; i++) {
+		t[i].exact = true;
+		t[i].counts_insns = true;
+		t[i].period = 2048 * scale;
+	}
 	interrupts = stats_of(INTERRUPTS).writes;
 	good = take_own_turns(t, &attr, TASK_TURNS);
 	interrupts = stats_of(INTERRUPTS).writes - interrupts;

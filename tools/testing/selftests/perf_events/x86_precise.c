@@ -169,7 +169,8 @@ static bool tasks_have_their_own(void)
 	t = two_turners();
 	t[0].period = 293;
 	t[1].period = 499;
-	t[0].exact = t[1].exact = max_precise > 1;
+	t[0].exact = max_precise > 1;
+	t[1].exact = max_precise > 1;
 	good = take_own_turns(t, &attr, TURNS);
 	for (int i = 0; i < 2; i++) {
 		unsigned int calls = calls_have_samples() ? 0 : t[i].calls;

@@ -259,12 +259,14 @@ struct turner {
  */
 static uint64_t read_and_pass(int fd, int to_other, int from_other)
 {
-	register int out asm("r8") = to_other, in asm("r9") = from_other;
+	long ret = __NR_read, file = fd, size = sizeof(uint64_t);
 	uint64_t count = 0;
-	char byte = 0;
-	register char *at asm("r10") = &byte;
-	long ret = __NR_read, file = fd, size = sizeof(count);
 	void *to = &count;
+	char byte = 0;
+
+	register int out asm("r8") = to_other;
+	register int in asm("r9") = from_other;
+	register char *at asm("r10") = &byte;
 
 	asm volatile("	syscall\n"
 		     "	mov %[write], %%eax\n"
