@@ -188,7 +188,7 @@ total() {	# RECORDER FIELD
 		$work/$1.sums
 }
 
-# What a round loses depends on when the scheduler lets the recorder run; so the sums are compared.
+# What a round loses at the highest rate depends on when the scheduler lets the recorder run.
 # A recorder takes samples of itself, too, so the one that needs more CPU time has more of them.
 for options in "-F max" "-g -F 10000"; do
 	: >$out
@@ -203,8 +203,8 @@ for options in "-F max" "-g -F 10000"; do
 	result $? "record -a $options: at most half of perf record's CPU time"
 	within "samples of perf" "$(total perf 2)" 1000 10000000 &&
 		within samples "$(total tally 2)" 1000 10000000 &&
-		within "lost records" "$(total tally 3)" 0 "$(total perf 3)"
-	result $? "record -a $options: no more lost records than perf record's"
+		{ [ "$options" = "-F max" ] || is "lost records" "$(total tally 3)" 0; }
+	result $? "record -a $options: samples of all rounds, and at a rate in reach none is lost"
 done
 
 # --- sections of the header
