@@ -631,6 +631,7 @@ void x86_counters_acquire(struct x86_pmu_cpu *cpu)
 {
 	u64 todo;
 
+	lockdep_assert_irqs_disabled();
 	intel_tfa_force_abort(true);
 	for (todo = cpu->pmu->rtm_counters; todo; todo &= todo - 1) {
 		unsigned int idx = __ffs64(todo);
@@ -652,6 +653,7 @@ noinline void x86_counters_release(struct x86_pmu_cpu *cpu)
 {
 	u64 todo;
 
+	lockdep_assert_irqs_disabled();
 	for (todo = cpu->pmu->rtm_counters; todo; todo &= todo - 1) {
 		unsigned int idx = __ffs64(todo);
 

@@ -136,6 +136,7 @@ static void group_member_stop(struct perf_event *event)
  */
 void perf_group_member_exit(struct perf_event *event)
 {
+	lockdep_assert_held(&event->ctx->lock);
 	if (event->state == PERF_EVENT_STATE_ACTIVE) {
 		perf_sampling_stop(event);
 		if (!group_event_is_counter(event))

@@ -262,7 +262,7 @@ static void test_read_local_refuses(struct kunit *test)
 }
 
 /**
- * struct long_hit - a hit whose overflow handler takes long
+ * struct long_hit - a hit with an overflow handler of some milliseconds
  * @running: the handler runs
  * @nr: calls of the handler that have ended
  */

@@ -106,17 +106,24 @@ static bool pipe_is_read(struct tally_reader *reader)
 	return good;
 }
 
+/* What @file says of the recording; NULL if it is refused, which fails the case. */
+static const struct tally_info *case_info(const char *name, const char *file,
+					  struct tally_reader **reader)
+{
+	if (!reader_refuses(file, reader))
+		return tally_reader_info(*reader);
+	ktap_result(false, name);
+	return NULL;
+}
+
 static void case_sections(const char *name, const char *file)
 {
 	struct tally_reader *reader;
-	const struct tally_info *info;
+	const struct tally_info *info = case_info(name, file, &reader);
 	char title[128];
 
-	if (reader_refuses(file, &reader)) {
-		ktap_result(false, name);
+	if (!info)
 		return;
-	}
-	info = tally_reader_info(reader);
 	snprintf(title, sizeof(title), "%s: build ids are read as they were written", name);
 	if (info->pipe)
 		ktap_result(pipe_is_read(reader), title);
@@ -194,14 +201,11 @@ static bool directory_is(const struct tally_info *info, bool directory)
 static void case_made_by_writer(const char *name, const char *file, u64 level, bool directory)
 {
 	struct tally_reader *reader;
-	const struct tally_info *info;
+	const struct tally_info *info = case_info(name, file, &reader);
 	char title[128];
 
-	if (reader_refuses(file, &reader)) {
-		ktap_result(false, name);
+	if (!info)
 		return;
-	}
-	info = tally_reader_info(reader);
 	snprintf(title, sizeof(title), "%s: section \"events\" has attrs, ids and names", name);
 	ktap_result(events_are_described(info), title);
 	snprintf(title, sizeof(title), "%s: section \"compression\"", name);

@@ -170,8 +170,8 @@ static bool groups_have_room(void)
 
 /*
  * Seven events of two and one counters take turns: each counts for its share of the time. An
- * instruction is a nanosecond. They count those of user space alone, whose share of the time is
- * the same in all turns: the kernel does as much at each tick.
+ * instruction is a nanosecond. They count instructions of user space. Its share of the time is the
+ * same in all turns, because the kernel executes as many instructions at each tick.
  */
 static bool pairs_take_turns(void)
 {

@@ -276,7 +276,7 @@ static void count_lost(struct ring *ring, uint64_t *samples, uint64_t *lost)
 /*
  * Switches and reads at all points of a period, of the kernel's instructions, too. Periods end on
  * the way to the handler of a full store, where there is no room for their records: the last one
- * is late then. The turns end early on a debug kernel, whose switches have many more periods.
+ * is late then. A debug kernel has many more periods in a switch, so there the turns end early.
  */
 static bool switches_lose_none(void)
 {

@@ -248,7 +248,7 @@ static bool periods_are_rounded(void)
 
 /*
  * Of 16 random periods each begins with another number from 0 to 15. After nearly all samples the
- * kernel executes as many instructions until user space goes on.
+ * kernel executes as many instructions until it returns to user space.
  */
 static bool random_periods_are_alike(void)
 {
@@ -702,8 +702,8 @@ static uint64_t insns_to_restart(struct perf_event_attr *attr)
 /*
  * The rest of a period continues after a switch: the samples are the periods in the counts, but for
  * those that end where a stop begins. With less than 16 events left a period ends early. The counts
- * are all instructions but those in the handlers, and a few in the switches. An interrupt for what
- * is not yet a period comes late, after the counter has been read.
+ * are all instructions but those in the handlers, and a few in the switches. Some interrupts
+ * find no sample. The cause is not proven; a sample may become valid while the event is stopped.
  */
 static bool tasks_have_their_own(void)
 {

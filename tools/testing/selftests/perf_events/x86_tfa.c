@@ -2,7 +2,8 @@
 /*
  * Counter 3 of parts on which microcode uses it for transactions: an event gets it only where no
  * other counter is left, transactions abort for as long as the event has it, and the file
- * allow_tsx_force_abort forbids it. The emulator tells whether the counter is accessed meanwhile.
+ * allow_tsx_force_abort forbids it. The emulator counts the accesses to the counter while microcode
+ * has it.
  */
 #include "events.h"
 #include "expect.h"
