@@ -91,9 +91,10 @@ shell: $(GOAL_$(KERNEL)) guest ## boot with a shell
 ARCHES = $(if $(filter command line environment,$(origin ARCH)),$(ARCH),arm64 x86_64)
 each = @for a in $(ARCHES); do $(MAKE) --no-print-directory $(1) ARCH=$$a O= || exit 1; done
 CHECK = scripts/check $(addprefix --arch ,$(ARCHES)) $(patsubst %,--without '%',$(WITHOUT)) \
-	$(if $(FIRST),--first) $(TEST)
+	$(if $(FIRST),--first) $(addprefix --within ,$(WITHIN)) $(TEST)
 
 # WITHOUT='pattern...' leaves selftests out; FIRST=1 runs each on the first of its machines only.
+# WITHIN=seconds: no guest is started later, what has not run is skipped.
 check: ## KUnit, selftests in guests, ABI, style, documentation; TEST='name...' for some
 	@scripts/need python3 clang $(if $(TEST),,style docs tally)
 	$(call each,kernel guest qemu)
