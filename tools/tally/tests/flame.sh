@@ -73,6 +73,32 @@ document.getElementById('f').addEventListener('load', () => {
 END
 }
 
+# The icicle of the branches: what led to a frame is below it.
+icicle_page() {
+	cat <<'END'
+<!DOCTYPE html>
+<iframe id="f" src="branches.svg" width="1300" height="900"></iframe>
+<pre id="log"></pre>
+<script>
+const log = (text) => { document.getElementById('log').textContent += text + '\n'; };
+document.getElementById('f').addEventListener('load', () => {
+	const view = document.getElementById('f').contentWindow;
+	const frames = Array.from(view.document.querySelectorAll('.f'));
+	const rect = (g, name) => +g.querySelector('rect').getAttribute(name);
+	log('icicle ' + frames.map((g) => g.querySelector('text').textContent + ' ' +
+		rect(g, 'width').toFixed(0) + ' ' + g.dataset.d).join(', '));
+	log('below ' + frames.slice(1).every((g) => rect(g, 'y') ===
+		rect(frames[0], 'y') + 17 * g.dataset.d));
+	frames[1].dispatchEvent(new view.MouseEvent('click', {bubbles: true}));
+	log('icicle zoomed ' + rect(frames[1], 'width').toFixed(0) + ' ' + rect(frames[2], 'width').toFixed(0));
+	view.prompt = () => 'idle';
+	view.document.getElementById('search').dispatchEvent(new view.MouseEvent('click', {bubbles: true}));
+	log('icicle found ' + view.document.querySelectorAll('.m').length);
+});
+</script>
+END
+}
+
 # The same graph with a zoom and a search in its address.
 state_page() {
 	page | sed "s/src=\"graph.svg\"/src=\"graph.svg#zoom=$1\\&amp;search=idle\"/;
@@ -126,4 +152,11 @@ zoom=$(sed -n 's/^address #zoom=\([0-9]*\).*/\1/p' "$work/log")
 state_page "${zoom:-1}" >"$work/page.html"
 browse >"$work/log"
 result "an address with a zoom and a search shows these" log_has '^state 4 1 Reset search'
+icicle_page >"$work/page.html"
+browse >"$work/log"
+result "the icicle's frames are as wide as their shares of the branches" log_has \
+	'^icicle all 1180 0, busy_inner 590 1, busy_outer 590 2, busy_outer 295 1, idle 295 1$'
+result "what led to a frame of the icicle is below it" log_has '^below true'
+result "a click zooms a frame of the icicle" log_has '^icicle zoomed 1180 1180'
+result "a search marks a frame of the icicle" log_has '^icicle found 1'
 finish

@@ -288,16 +288,24 @@ static void write_bytes(const char *name, const struct tally_buf *buf)
 	close(fd);
 }
 
-/* A file of the other byte order. Its raw bytes and text are those of the first. */
+static void make_swapped(const char *file, const char *swapped)
+{
+	struct tally_buf buf = swap_file(path_of(file));
+
+	write_bytes(swapped, &buf);
+	tally_buf_free(&buf);
+}
+
+/* A file and a pipe of the other byte order. Raw bytes and text are those of the first. */
 static void case_swapped(void)
 {
-	struct tally_buf buf = swap_file(path_of("file"));
-
-	write_bytes("swapped", &buf);
-	tally_buf_free(&buf);
+	make_swapped("file", "swapped");
 	case_made_by_writer("other byte order", "swapped", 0, false);
 	case_records("other byte order", "swapped");
 	case_sections("other byte order", "swapped");
+	make_swapped("pipe", "swapped-pipe");
+	case_records("pipe of the other byte order", "swapped-pipe");
+	case_sections("pipe of the other byte order", "swapped-pipe");
 }
 
 static bool topology_is_read(unsigned int revision, bool swap)
@@ -426,8 +434,8 @@ static void case_pieces(void)
 static void remove_all(void)
 {
 	static const char * const names[] = {
-		"file", "pieces", "zstd", "pipe", "pipe-zstd", "swapped", "dir/data", "dir/data.0",
-		"dir-zstd/data", "dir-zstd/data.0", "dir", "dir-zstd",
+		"file", "pieces", "zstd", "pipe", "pipe-zstd", "swapped", "swapped-pipe",
+		"dir/data", "dir/data.0", "dir-zstd/data", "dir-zstd/data.0", "dir", "dir-zstd",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Makes a file of the other byte order of a file that the writer made. */
+/* Makes a file or pipe of the other byte order of one that the writer made. */
 #ifndef TALLY_TEST_SWAP_H
 #define TALLY_TEST_SWAP_H
 
@@ -9,14 +9,20 @@
 
 static inline void swap_words(struct tally_buf *buf, size_t at, size_t size)
 {
-	u64 *words = (u64 *)(buf->data + at);
+	for (size_t i = 0; i < size / sizeof(u64); i++, at += sizeof(u64)) {
+		u64 word;
 
-	for (size_t i = 0; i < size / sizeof(u64); i++)
-		words[i] = bswap_64(words[i]);
+		memcpy(&word, buf->data + at, sizeof(word));
+		word = bswap_64(word);
+		memcpy(buf->data + at, &word, sizeof(word));
+	}
 }
 
-static inline void swap_record(struct perf_event_header *header, const struct perf_event_attr *attr)
+/* A record of a pipe may stand at any address. */
+static inline void swap_record(u8 *at, u16 size, const struct perf_event_attr *attr)
 {
+	static u64 aligned[0x10000 / sizeof(u64)];
+	struct perf_event_header *header = memcpy(aligned, at, size);
 	struct tally_fault fault;
 
 	if (tally_record_swap(header, attr, false, &fault))
@@ -24,6 +30,32 @@ static inline void swap_record(struct perf_event_header *header, const struct pe
 	header->type = bswap_32(header->type);
 	header->misc = bswap_16(header->misc);
 	header->size = bswap_16(header->size);
+	memcpy(at, header, size);
+}
+
+/* What is behind an attr of a pipe are its ids. */
+static inline void swap_header_attr(struct tally_buf *buf, size_t at, size_t end)
+{
+	struct perf_event_attr attr = {};
+	u32 size;
+
+	memcpy(&size, buf->data + at + offsetof(struct perf_event_attr, size), sizeof(size));
+	memcpy(&attr, buf->data + at, size);
+	tally_attr_swap(&attr, false);
+	memcpy(buf->data + at, &attr, size);
+	swap_words(buf, at + size, end - at - size);
+}
+
+static inline void swap_feature(struct tally_buf *buf, size_t at, size_t end,
+				const struct tally_features *features, u64 feature)
+{
+	struct tally_buf section = {};
+
+	if (feature < TALLY_FEAT_END && features->values[feature])
+		tally_feature_encode(&section, features, feature, true);
+	if (section.size && section.size <= end - at)
+		memcpy(buf->data + at, section.data, section.size);
+	tally_buf_free(&section);
 }
 
 static inline void swap_records(struct tally_buf *buf, const struct tally_info *info,
@@ -32,10 +64,18 @@ static inline void swap_records(struct tally_buf *buf, const struct tally_info *
 	struct tally_record record;
 	struct tally_error err;
 
-	while (tally_reader_next(reader, &record, &err) > 0)
-		swap_record((struct perf_event_header *)(buf->data + record.offset),
+	while (tally_reader_next(reader, &record, &err) > 0) {
+		const u64 *words = (const u64 *)(record.header + 1);
+		u64 at = record.offset + sizeof(*record.header);
+		u64 end = record.offset + record.header->size;
+
+		if (record.header->type == TALLY_RECORD_HEADER_ATTR)
+			swap_header_attr(buf, at, end);
+		if (record.header->type == TALLY_RECORD_FEATURE)
+			swap_feature(buf, at + sizeof(*words), end, &info->features, *words);
+		swap_record(buf->data + record.offset, record.header->size,
 			    record.event ? &record.event->attr : NULL);
-	(void)info;
+	}
 }
 
 static inline void swap_attrs(struct tally_buf *buf, const struct tally_info *info)
@@ -63,17 +103,13 @@ static inline void swap_sections(struct tally_buf *buf, const struct tally_info 
 	u32 nr = 0;
 
 	for (u32 i = 0; i < TALLY_FEAT_END; i++) {
-		struct tally_buf section = {};
+		const struct tally_section *section = &info->sections[i];
 
 		if (!(header->flags[0] >> i & 1))
 			continue;
 		nr++;
-		if (!info->features.values[i])
-			continue;
-		tally_feature_encode(&section, &info->features, i, true);
-		if (section.size == info->sections[i].size && section.size)
-			memcpy(buf->data + info->sections[i].offset, section.data, section.size);
-		tally_buf_free(&section);
+		swap_feature(buf, section->offset, section->offset + section->size,
+			     &info->features, i);
 	}
 	swap_words(buf, header->data.offset + header->data.size, nr * 16);
 }
@@ -97,6 +133,11 @@ static inline struct tally_buf swap_file(const char *path)
 		buf.size = 0;
 	close(fd);
 	swap_records(&buf, info, reader);
+	if (info->pipe) {
+		swap_words(&buf, 0, 2 * sizeof(u64));
+		tally_reader_close(reader);
+		return buf;
+	}
 	swap_sections(&buf, info);
 	swap_attrs(&buf, info);
 	swap_words(&buf, 0, sizeof(info->header));
