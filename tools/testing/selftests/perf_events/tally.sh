@@ -188,12 +188,16 @@ total() {	# RECORDER FIELD
 		$work/$1.sums
 }
 
-# What a round loses at the highest rate depends on when the scheduler lets the recorder run.
+# Two CPUs of an emulator share its instruction clock by turns that end at timers: one of them may hardly
+# run when both have a timer of 10 us. So the second CPU is off here.
 # A recorder takes samples of itself, too, so the one that needs more CPU time has more of them.
+second=/sys/devices/system/cpu/cpu1/online
+echo 0 >$second
 for options in "-F max" "-g -F 10000"; do
 	: >$out
 	compare_costs 3 $options
 	status=$?
+	least=$([ "$options" = "-F max" ] && echo 20000 || echo 2000)
 	for recorder in perf tally; do
 		echo "# record -a $options: $recorder $(total $recorder 1) ms," \
 			"$(total $recorder 2) samples, $(total $recorder 3) lost"
@@ -201,11 +205,12 @@ for options in "-F max" "-g -F 10000"; do
 	is status $status 0 && within "ms of perf" "$(total perf 1)" 2 100000 &&
 		within ms "$(total tally 1)" 1 $(($(total perf 1) / 2))
 	result $? "record -a $options: at most half of perf record's CPU time"
-	within "samples of perf" "$(total perf 2)" 1000 10000000 &&
-		within samples "$(total tally 2)" 1000 10000000 &&
-		{ [ "$options" = "-F max" ] || is "lost records" "$(total tally 3)" 0; }
-	result $? "record -a $options: samples of all rounds, and at a rate in reach none is lost"
+	within "samples of perf" "$(total perf 2)" $least 100000 &&
+		within samples "$(total tally 2)" $least 100000 &&
+		is "lost records" "$(total tally 3)" 0
+	result $? "record -a $options: samples of all rounds, none is lost"
 done
+echo 1 >$second
 
 # --- sections of the header
 
