@@ -15,13 +15,11 @@ void test_tfa(void)
 	check_eq("abort out of reset", read_msr(FORCE_ABORT), 0);
 	check_gp("abort reserved", FORCE_ABORT, 2);
 	/* Microcode has the counter. */
-	write_msr(SELECT, INSTRUCTIONS);
-	write_msr(COUNTER, 5);
-	check_eq("lost write of a select", read_msr(SELECT), 0);
-	check_eq("lost write of a counter", read_msr(COUNTER), 0);
+	check_write("microcode's select", SELECT, INSTRUCTIONS, INSTRUCTIONS);
+	check_write("microcode's counter", COUNTER, 5, 5);
 	run_loop(GLOBAL_CTRL, 8, 100);
 	write_msr(GLOBAL_CTRL, 0);
-	check_eq("counts nothing", read_msr(COUNTER), 0);
+	check_eq("counts nothing", read_msr(COUNTER), 5);
 	/* The driver has it. */
 	check_write("abort", FORCE_ABORT, 1, 1);
 	check_write("select", SELECT, INSTRUCTIONS, INSTRUCTIONS);
