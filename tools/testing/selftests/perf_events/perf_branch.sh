@@ -67,6 +67,16 @@ branches -b && within samples "$samples" 130 150 && pairs_are "$all" cond jmp in
 		$(($(of_pair back/call) * 4 / 10)) $(($(of_pair back/call) * 6 / 10))
 result $? "-b"
 
+# The same entries by their addresses, with what was predicted: "skip" never is, a direct call always.
+perf script -i $data -F brstack 2>/dev/null | tr -s ' ' '\n' >$list
+by_address() {	# PAIR ADDRESSES
+	is "entries of $1 by address" "$(grep -c -F -e "$2" $list)" "$(of_pair "$1")"
+}
+by_address call/f 0x401010/0x401059/P/ && by_address f/jump 0x401059/0x401015/P/ &&
+	by_address ind_call/ind_f 0x401018/0x40105a/ && by_address ind_jump/after 0x40101a/0x40101d/ &&
+	by_address skip/even 0x401021/0x401024/M/ && by_address back/call 0x401027/0x401010/
+result $? "script -F brstack"
+
 # A share is that of the entries.
 perf report --stdio -i $data 2>/dev/null | grep '\[' >$out
 shares_of_pairs() {
@@ -98,6 +108,15 @@ set -- $(annotated skip -) && within "skip, taken" "${1:-}" 400 600 && is "skip,
 	within "back, predicted" "${2:-}" 990 1000 &&
 	set -- $(annotated after +) && within "after, entered" "${1:-}" 990 1000
 result $? "annotate"
+
+# report --branch-history: behind a sample in "skip" are target and source of each branch that led there.
+history="after ind_jump ind_jump ind_f ind_f ind_call ind_call jump jump f f call call back"
+branches -b -g && perf report --branch-history --stdio --no-children -g caller,0.5,callee -i $data \
+		2>/dev/null >$out &&
+	is "what led to skip" "$(awk '/\] skip / { on = 1; next }
+		on && /[a-z]/ { sub("^[ |-]*", ""); print $1; if (++n == 14) exit }' $out |
+		tr '\n' ' ')" "$history "
+result $? "report --branch-history"
 
 filter any "$all" cond jmp ind_jmp call ind_call ret
 filter any_call "call/f ind_call/ind_f" call ind_call
