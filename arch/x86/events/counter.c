@@ -487,6 +487,18 @@ static noinline s64 x86_period_apply_limit(const struct x86_pmu_cpu *cpu,
 	return limit ? round_up(max_t(s64, left, limit->least), limit->multiple) : left;
 }
 
+/* The rest of a period that its counter gets: @left, or more where there is a limit. */
+static noinline s64 x86_period_stretch(struct x86_pmu_cpu *cpu, const struct perf_event *event,
+				       s64 left)
+{
+	if (event->hw.flags & X86_EVENT_LIMITED)
+		left = x86_period_apply_limit(cpu, event, left);
+	if (cpu->batch & BIT_ULL(event->hw.idx))
+		intel_pebs_set_late(cpu, event->hw.idx,
+				    left > local64_read(&event->hw.period_left));
+	return left;
+}
+
 /**
  * x86_period_next - begin the next sampling period if the current one has ended
  * @event: sampling event, its count is up to date
@@ -542,8 +554,8 @@ static void x86_event_set_counter(struct x86_pmu_cpu *cpu, struct perf_event *ev
  *
  * If the period ended while the event was being removed, the counter overflows at once. The
  * distance to the overflow is at least 2, because some parts raise no interrupt for 1, or what a
- * limit of the model demands; the next period is shorter by the difference, or a later one where
- * records begin the periods. Nothing is written if the counter has the value already.
+ * limit of the model demands; the next period is shorter by the difference. Nothing is written if
+ * the counter has the value already.
  */
 void x86_event_program(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
@@ -555,8 +567,8 @@ void x86_event_program(struct x86_pmu_cpu *cpu, struct perf_event *event)
 	hw->flags &= ~X86_EVENT_MISSED;
 
 	left = clamp(local64_read(&hw->period_left), 2LL, -x86_parked_value(cpu->pmu));
-	if (unlikely(hw->flags & X86_EVENT_LIMITED))
-		left = x86_period_apply_limit(cpu, event, left);
+	if (unlikely(hw->flags & (X86_EVENT_LIMITED | X86_EVENT_BATCH)))
+		left = x86_period_stretch(cpu, event, left);
 	if (!x86_event_counter_is(cpu, event, -left))
 		x86_event_set_counter(cpu, event, -left);
 }

@@ -182,6 +182,7 @@ u64  intel_pebs_lost(s64 left, u64 period);
 void intel_pebs_set_reload(struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			   unsigned int idx);
 u64  intel_pebs_period(const struct x86_pmu_cpu *cpu, unsigned int idx);
+void intel_pebs_set_late(struct x86_pmu_cpu *cpu, unsigned int idx, bool late);
 void intel_pebs_cpu_load(struct x86_pmu_cpu *cpu);
 void intel_pebs_cpu_reset(const struct x86_pmu *xpmu);
 bool intel_pebs_is_pending(void);

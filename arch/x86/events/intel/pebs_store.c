@@ -9,7 +9,8 @@
  * the count of the event is updated: an update takes the difference of two values of the counter.
  *
  * If all events with records on the CPU are like that, the store interrupts when it is nearly full.
- * Else it interrupts at each record. Formats before 3 do not say which of several counters a record
+ * Else it interrupts at each record. So it does after a period that a limit has made longer: the
+ * record has begun the next period, which the interrupt makes shorter by the difference. Formats before 3 do not say which of several counters a record
  * is of. There only a single event reloads.
  *
  * Manual: SDM 3B, "Processor Event Based Sampling" and "Setting Up the DS Save Area".
@@ -115,7 +116,7 @@ static void store_set_threshold(const struct x86_pmu_cpu *cpu, struct debug_stor
 	unsigned int format = cpu->pmu->precise_format;
 	unsigned int bytes = intel_pebs_record_size(format);
 
-	if (cpu->batch && !(precise & ~cpu->batch))
+	if (cpu->batch && !(precise & ~cpu->batch) && !(cpu->batch & cpu->batch_late))
 		bytes = intel_pebs_threshold(space,
 					     intel_pebs_config_size(format, cpu->pebs_config),
 					     hweight64(precise));
@@ -136,6 +137,7 @@ void intel_pebs_set_reload(struct x86_pmu_cpu *cpu, const struct perf_event *eve
 	u64 reset = intel_pebs_reset_value(cpu->pmu, event);
 
 	this_cpu_ptr(&pebs_store)->reset[idx] = reset;
+	x86_cpu_clear_bits(batch_late, BIT_ULL(idx));
 	if (reset)
 		cpu->batch |= BIT_ULL(idx);
 }
@@ -166,6 +168,30 @@ void intel_pebs_cpu_load(struct x86_pmu_cpu *cpu)
 	}
 	store_set_threshold(cpu, ds, precise);
 	intel_ds_cpu_load();
+}
+
+/**
+ * intel_pebs_set_late - say whether the next record of an event is written too late
+ * @cpu: this CPU
+ * @idx: its counter, in @cpu->batch
+ * @late: it is, so the store interrupts at the record
+ *
+ * Another event's change in an NMI between the two lines can be missing in the threshold until the
+ * next change: then a rest is moved to the end of the store.
+ *
+ * Context: interrupts disabled, or NMI.
+ */
+void intel_pebs_set_late(struct x86_pmu_cpu *cpu, unsigned int idx, bool late)
+{
+	u64 bit = BIT_ULL(idx);
+
+	if (late)
+		x86_cpu_set_bits(batch_late, bit);
+	else if (cpu->batch_late & bit)
+		x86_cpu_clear_bits(batch_late, bit);
+	else
+		return;
+	store_set_threshold(cpu, intel_ds_this_area(), cpu->precise & cpu->loaded);
 }
 
 /**

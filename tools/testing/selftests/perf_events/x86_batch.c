@@ -372,6 +372,81 @@ static bool full_stores_lose(void)
 			      samples[0] + lost[0] + samples[1], ended - 1, ended);
 }
 
+/* 64 instructions a round. */
+#define SLIDE_NOPS	62
+#define SLIDE_ROUND	(SLIDE_NOPS + 2)
+#define SLIDE_PERIOD	(4 * SLIDE_ROUND)
+
+void batch_slide(unsigned int rounds);
+extern const char batch_slide_end[];
+
+asm(".pushsection .text\n"
+    "batch_slide:\n"
+    "	.fill 62, 1, 0x90\n"
+    "	dec %edi\n"
+    "	jnz batch_slide\n"
+    "batch_slide_end:\n"
+    "	ret\n"
+    ".popsection");
+
+/* Number of the instruction in its round; -1: not of the slide */
+static int slide_place(uint64_t ip)
+{
+	uint64_t from = ip - (uint64_t)batch_slide;
+
+	if (ip < (uint64_t)batch_slide || ip >= (uint64_t)batch_slide_end)
+		return -1;
+	return from < SLIDE_NOPS ? (int)from : from == SLIDE_NOPS ? SLIDE_NOPS : SLIDE_NOPS + 1;
+}
+
+/*
+ * The rest of a period that is below a limit is made longer when the event is enabled. That moves
+ * the end of this one period: all later ones end where they would have. The rounds have a fourth of
+ * a period, so samples of a turn are of one instruction of the slide.
+ */
+static bool short_rests_move_one(void)
+{
+	struct perf_event_attr attr = batch_attr();
+	unsigned int short_rests = 0, moved = 0;
+	int first = -1;
+	struct ring ring;
+	int fd;
+
+	attr.sample_period = SLIDE_PERIOD;
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 128))
+		fail_case("mmap");
+	for (unsigned int i = 0; i < 1000; i++) {
+		uint64_t begin = perf_count(fd);
+		struct perf_event_header *h;
+		int place = -1;
+
+		event_enable(fd);
+		batch_slide(40);
+		event_disable(fd);
+		while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+			struct sample s;
+			int at;
+
+			sample_parse(&s, h, &attr);
+			at = slide_place(s.ip);
+			place = at < 0 ? place : at;
+		}
+		if (place < 0)
+			fail_case("no sample of the slide");
+		short_rests += SLIDE_PERIOD - begin % SLIDE_PERIOD < 128;
+		place = (place + begin) % SLIDE_ROUND;
+		if (first < 0)
+			first = place;
+		if (place != first && !moved++)
+			ktap_note("turn %u: %d instead of %d, rest %u", i, place, first,
+				  (unsigned int)(SLIDE_PERIOD - begin % SLIDE_PERIOD));
+	}
+	close(fd);
+	return expect(short_rests > 200, "%u rests below a limit of 128", short_rests) &
+	       expect_eq("turns with periods that are moved", moved, 0);
+}
+
 /* Records of before have the old period. */
 static bool periods_change(void)
 {
@@ -506,6 +581,7 @@ static const struct test tests[] = {
 	{ "what a record does not have interrupts for each sample", others_interrupt },
 	{ "reads between interrupts are exact", reads_are_exact },
 	{ "switches at any point of a period lose no sample", switches_lose_none },
+	{ "a rest that is too short moves the end of its own period only", short_rests_move_one },
 	{ "periods without room in the store are lost, and counted", full_stores_lose },
 	{ "samples have the period that they end", periods_change },
 	{ "samples of an event of a CPU are those of the task that ran", tasks_have_their_own },
