@@ -201,7 +201,7 @@ qemu: ## QEMU for ARCH: x86_64 with our PMU model, arm64 with exact counts on se
 
 check-qemu: ## the model's registers, and the stock driver on it
 	@$(MAKE) --no-print-directory qemu stock guest ARCH=x86_64
-	@tools/testing/qemu/check $(OUT)/qemu/qemu-system-x86_64
+	@KERNEL=stock tools/testing/qemu/check $(OUT)/qemu/qemu-system-x86_64
 
 check-models: ## our kernel under the numbers of every x86 processor line that it has tables for
 	@$(MAKE) --no-print-directory qemu kernel ARCH=x86_64 O=
