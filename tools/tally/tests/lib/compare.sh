@@ -2,7 +2,8 @@
 # What perf and tally print of a file, in a form that can be compared. To be read by tests on the host
 # and in the guest, with the directory $work for files and the program $TALLY. A difference is printed.
 
-# The lines of a table: percentage, thread, file and kind; names differ in versions of symbols.
+# The lines of a table: percentage, thread, file and kind; names differ in versions of symbols. Left out
+# are entries of a PLT and functions of the vDSO, which perf has names for: tally counts their addresses.
 perf_table() {
 	perf report --stdio --no-children --no-group -g none -i "$1" 2>/dev/null | table
 }
@@ -12,7 +13,8 @@ tally_table() {
 }
 
 table() {
-	sed -n 's/^ *\([0-9.]*%\)  *\([^ ]*\)  *\([^ ]*\)  *\(\[.\]\).*/\1 \2 \3 \4/p' | sort
+	sed -n '/\[.\] 0x/d; /@plt/d; / \[vdso\] /d
+		s/^ *\([0-9.]*%\)  *\([^ ]*\)  *\([^ ]*\)  *\(\[.\]\).*/\1 \2 \3 \4/p' | sort
 }
 
 same_table() {
