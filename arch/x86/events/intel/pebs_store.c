@@ -10,8 +10,10 @@
  *
  * If all events with records on the CPU are like that, the store interrupts when it is nearly full.
  * Else it interrupts at each record. So it does after a period that a limit has made longer: the
- * record has begun the next period, which the interrupt makes shorter by the difference. Formats before 3 do not say which of several counters a record
- * is of. There only a single event reloads.
+ * record has begun the next period, which the interrupt makes shorter by the difference.
+ *
+ * Formats before 3 do not say which of several counters a record is of. There only a single event
+ * reloads.
  *
  * Manual: SDM 3B, "Processor Event Based Sampling" and "Setting Up the DS Save Area".
  *

@@ -372,29 +372,14 @@ static bool full_stores_lose(void)
 			      samples[0] + lost[0] + samples[1], ended - 1, ended);
 }
 
-/* 64 instructions a round. */
-#define SLIDE_NOPS	62
-#define SLIDE_ROUND	(SLIDE_NOPS + 2)
 #define SLIDE_PERIOD	(4 * SLIDE_ROUND)
-
-void batch_slide(unsigned int rounds);
-extern const char batch_slide_end[];
-
-asm(".pushsection .text\n"
-    "batch_slide:\n"
-    "	.fill 62, 1, 0x90\n"
-    "	dec %edi\n"
-    "	jnz batch_slide\n"
-    "batch_slide_end:\n"
-    "	ret\n"
-    ".popsection");
 
 /* Number of the instruction in its round; -1: not of the slide */
 static int slide_place(uint64_t ip)
 {
-	uint64_t from = ip - (uint64_t)batch_slide;
+	uint64_t from = ip - (uint64_t)precise_slide;
 
-	if (ip < (uint64_t)batch_slide || ip >= (uint64_t)batch_slide_end)
+	if (ip < (uint64_t)precise_slide || ip >= (uint64_t)precise_slide_end)
 		return -1;
 	return from < SLIDE_NOPS ? (int)from : from == SLIDE_NOPS ? SLIDE_NOPS : SLIDE_NOPS + 1;
 }
@@ -422,7 +407,7 @@ static bool short_rests_move_one(void)
 		int place = -1;
 
 		event_enable(fd);
-		batch_slide(40);
+		precise_slide(40);
 		event_disable(fd);
 		while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
 			struct sample s;

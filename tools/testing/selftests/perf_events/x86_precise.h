@@ -47,6 +47,25 @@ LOOP(other_precise_loop);
 #define ROUND		5	/* instructions */
 #define AT_DEC		3
 
+/* EDI rounds of 64 instructions, of which 62 are NOPs of a byte. */
+#define SLIDE_NOPS	62
+#define SLIDE_ROUND	(SLIDE_NOPS + 2)
+
+#define SLIDE							\
+	asm(".pushsection .text\n"				\
+	    ".globl precise_slide\nprecise_slide:\n"		\
+	    "	.fill 62, 1, 0x90\n"				\
+	    "	dec %edi\n"					\
+	    "	jnz precise_slide\n"				\
+	    ".globl precise_slide_end\nprecise_slide_end:\n"	\
+	    "	ret\n"						\
+	    ".popsection")
+
+SLIDE;
+
+void precise_slide(unsigned int rounds);
+extern const char precise_slide_end[];
+
 /* RSI and RDI. */
 static const uint64_t two_regs = 1ull << PERF_REG_X86_SI | 1ull << PERF_REG_X86_DI;
 
