@@ -399,8 +399,8 @@ struct x86_pmu {
  * @pebs_config: value that PEBS_DATA_CFG should have: what any event has needed
  * @pebs_config_written: value last written to PEBS_DATA_CFG
  * @batch: subset of @loaded and @precise, each record begins the counter's next period
- * @batch_late: counters of @batch, and others, whose next record is written too late by as much as
- *	a limit has made the period longer
+ * @batch_late: counters with a period that a limit has made longer, so the next record is late; of
+ *	effect for those in @batch
  * @pebs_changed: one of these, or the events of @precise, may have changed
  * @metrics: subset of @loaded, top-down metrics that are running
  * @metrics_read: subset of @metrics, updated by the last read of their group

@@ -16,14 +16,21 @@ browse() {
 		sed -n '/<pre id="log">/,/<\/pre>/p' | sed 's/<[^>]*>//g'
 }
 
-page() {
-	cat <<'END'
+# The beginning of a page with a graph in a frame: the script behind it uses log().
+page_start() {	# SVG
+	cat <<END
 <!DOCTYPE html>
-<iframe id="f" src="graph.svg" width="1300" height="900"></iframe>
+<iframe id="f" src="$1" width="1300" height="900"></iframe>
 <pre id="log"></pre>
 <script>
+const log = (text) => { document.getElementById('log').textContent += text + '\\n'; };
 addEventListener('error', (event) => log('error ' + event.message));
-const log = (text) => { document.getElementById('log').textContent += text + '\n'; };
+END
+}
+
+page() {
+	page_start graph.svg
+	cat <<'END'
 document.getElementById('f').addEventListener('load', () => {
 	const view = document.getElementById('f').contentWindow;
 	const svg = view.document;
@@ -75,12 +82,8 @@ END
 
 # The icicle of the branches: what led to a frame is below it.
 icicle_page() {
+	page_start branches.svg
 	cat <<'END'
-<!DOCTYPE html>
-<iframe id="f" src="branches.svg" width="1300" height="900"></iframe>
-<pre id="log"></pre>
-<script>
-const log = (text) => { document.getElementById('log').textContent += text + '\n'; };
 document.getElementById('f').addEventListener('load', () => {
 	const view = document.getElementById('f').contentWindow;
 	const frames = Array.from(view.document.querySelectorAll('.f'));

@@ -173,13 +173,13 @@ void intel_pebs_cpu_load(struct x86_pmu_cpu *cpu)
 }
 
 /**
- * intel_pebs_set_late - say whether the next record of an event is written too late
+ * intel_pebs_set_late - set whether the store interrupts at the next record of an event
  * @cpu: this CPU
- * @idx: its counter, in @cpu->batch
- * @late: it is, so the store interrupts at the record
+ * @idx: counter of the event, in @cpu->batch
+ * @late: the record ends a period that a limit has made longer
  *
- * Another event's change in an NMI between the two lines can be missing in the threshold until the
- * next change: then a rest is moved to the end of the store.
+ * If an NMI changes @cpu->batch_late for another event while the threshold is being computed here,
+ * the change has no effect: the later periods of that event end late until the store is read.
  *
  * Context: interrupts disabled, or NMI.
  */
@@ -187,6 +187,7 @@ void intel_pebs_set_late(struct x86_pmu_cpu *cpu, unsigned int idx, bool late)
 {
 	u64 bit = BIT_ULL(idx);
 
+	lockdep_assert_irqs_disabled();
 	if (late)
 		x86_cpu_set_bits(batch_late, bit);
 	else if (cpu->batch_late & bit)

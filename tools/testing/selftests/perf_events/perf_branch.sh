@@ -67,7 +67,8 @@ branches -b && within samples "$samples" 130 150 && pairs_are "$all" cond jmp in
 		$(($(of_pair back/call) * 4 / 10)) $(($(of_pair back/call) * 6 / 10))
 result $? "-b"
 
-# The same entries by their addresses, with what was predicted: "skip" never is, a direct call always.
+# The same entries by their addresses, with what was predicted: "skip" never is, a direct call always. The
+# program is static, so its text begins at 0x401000.
 perf script -i $data -F brstack 2>/dev/null | tr -s ' ' '\n' >$list
 by_address() {	# PAIR ADDRESSES
 	is "entries of $1 by address" "$(grep -c -F -e "$2" $list)" "$(of_pair "$1")"
