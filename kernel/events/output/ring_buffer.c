@@ -270,7 +270,7 @@ static void aux_free_pages(struct perf_aux *aux)
 
 /*
  * Order of the largest piece. A driver without scatter-gather gets one contiguous piece, or two if
- * the area is read while it is written: one to fill, and one to be read.
+ * the area is read while it is written and has two pages: one to fill, and one to be read.
  */
 static int aux_max_order(const struct perf_event *event, unsigned long nr_pages, bool writable)
 {
@@ -279,7 +279,7 @@ static int aux_max_order(const struct perf_event *event, unsigned long nr_pages,
 
 	if (!(caps & (PERF_PMU_CAP_AUX_NO_SG | PERF_PMU_CAP_AUX_PREFER_LARGE)))
 		return 0;
-	if ((caps & PERF_PMU_CAP_AUX_NO_SG) && writable)
+	if ((caps & PERF_PMU_CAP_AUX_NO_SG) && writable && order)
 		order--;
 	return min(order, MAX_PAGE_ORDER);
 }
@@ -289,9 +289,6 @@ static int aux_fill(struct perf_aux *aux, struct perf_event *event, unsigned lon
 	bool contiguous = event->pmu->capabilities & PERF_PMU_CAP_AUX_NO_SG;
 	int max_order = aux_max_order(event, nr_pages, !aux->overwrite);
 	int order;
-
-	if (max_order < 0)
-		return perf_refuse(-EINVAL, "mmap: this PMU needs an AUX area of at least 2 pages");
 
 	while (aux->nr_pages < nr_pages) {
 		order = min_t(int, max_order, ilog2(nr_pages - aux->nr_pages));
@@ -313,7 +310,7 @@ static int aux_fill(struct perf_aux *aux, struct perf_event *event, unsigned lon
  * @writable: the reader writes aux_tail; else the area is overwritten
  *
  * Context: may sleep
- * Return: the area, or an ERR_PTR after perf_refuse(): -ENOMEM, -EINVAL
+ * Return: the area, or an ERR_PTR after perf_refuse(): -ENOMEM
  */
 struct perf_aux *perf_aux_alloc(struct perf_event *event, unsigned long pgoff,
 				unsigned long nr_pages, bool writable)
