@@ -45,24 +45,6 @@ static unsigned int pmis(void)
 	return sum;
 }
 
-/* Records of Haswell and before have no time. */
-static bool records_have_time(void)
-{
-	static const char *const older[] = { "15", "23", "26", "42", "60" };
-	char line[256], model[16] = "";
-	FILE *file = fopen("/proc/cpuinfo", "r");
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "model : %15s", model) == 1)
-			break;
-	if (file)
-		fclose(file);
-	for (unsigned int i = 0; i < ARRAY_SIZE(older); i++)
-		if (!strcmp(model, older[i]))
-			return false;
-	return true;
-}
-
 /* The highest precision whose records need no branches to find the instruction. */
 static unsigned int batch_precision(void)
 {

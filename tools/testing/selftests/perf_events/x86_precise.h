@@ -91,6 +91,24 @@ static void need_precise(void)
 	allow_any_rate();
 }
 
+/* Records of Haswell and before have no time. */
+static bool records_have_time(void)
+{
+	static const char *const older[] = { "15", "23", "26", "42", "60" };
+	char line[256], model[16] = "";
+	FILE *file = fopen("/proc/cpuinfo", "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "model : %15s", model) == 1)
+			break;
+	if (file)
+		fclose(file);
+	for (unsigned int i = 0; i < ARRAY_SIZE(older); i++)
+		if (!strcmp(model, older[i]))
+			return false;
+	return true;
+}
+
 static struct perf_event_attr precise_attr(uint64_t config, unsigned int precise)
 {
 	struct perf_event_attr attr = hw_attr(config, "u");
