@@ -29,7 +29,7 @@
 
 static void x86_irq_sample(struct x86_pmu_cpu *cpu, struct perf_event *event, struct pt_regs *regs)
 {
-	struct perf_sample_data data;
+	struct perf_sample_data data __uninitialized;
 	u64 period = event->hw.last_period;
 	bool over = x86_period_next(event);
 

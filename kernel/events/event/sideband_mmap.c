@@ -223,12 +223,13 @@ static void sb_mmap_emit(struct mmap_record *r)
 
 void perf_event_mmap(struct vm_area_struct *vma)
 {
-	struct mmap_record r = { .vma = vma, .is_exec = vma->vm_flags & VM_EXEC };
+	struct mmap_record r __uninitialized;
 
 	perf_addr_filters_mmap(vma);
 
 	if (!atomic_read(&perf_nr_mmap_events))
 		return;
+	r = (struct mmap_record){ .vma = vma, .is_exec = vma->vm_flags & VM_EXEC };
 	perf_sb_visit(sb_mmap_find_wanted, &r);
 	if (r.wanted)
 		sb_mmap_emit(&r);

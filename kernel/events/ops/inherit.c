@@ -246,7 +246,7 @@ static unsigned int inherit_count(const struct inherit *in, struct perf_event_co
 	return nr;
 }
 
-static int inherit_all(struct inherit *in, struct perf_event_context *from)
+static int inherit_events(struct inherit *in, struct perf_event_context *from)
 {
 	unsigned int nr_embedded;
 	int ret;
@@ -266,15 +266,24 @@ static int inherit_all(struct inherit *in, struct perf_event_context *from)
 	return ret;
 }
 
-int perf_event_init_task(struct task_struct *child, u64 clone_flags)
+static int inherit_all(struct perf_event_context *from, struct task_struct *child, u64 clone_flags)
 {
-	struct perf_event_context *from = current->perf_event_ctxp;
 	struct inherit in = {
 		.spec		= { .task = child, .cgroup_fd = -1 },
 		.clone_flags	= clone_flags,
 		.to_free	= LIST_HEAD_INIT(in.to_free),
 	};
-	int ret;
+	int ret = inherit_events(&in, from);
+
+	perf_event_free_list(&in.to_free);
+	if (ret)
+		perf_event_free_task(child);
+	return ret;
+}
+
+int perf_event_init_task(struct task_struct *child, u64 clone_flags)
+{
+	struct perf_event_context *from = current->perf_event_ctxp;
 
 	memset(child->perf_recursion, 0, sizeof(child->perf_recursion));
 	child->perf_event_ctxp = NULL;
@@ -283,9 +292,5 @@ int perf_event_init_task(struct task_struct *child, u64 clone_flags)
 
 	if (!from || !from->nr_events)
 		return 0;
-	ret = inherit_all(&in, from);
-	perf_event_free_list(&in.to_free);
-	if (ret)
-		perf_event_free_task(child);
-	return ret;
+	return inherit_all(from, child, clone_flags);
 }

@@ -38,8 +38,8 @@ static struct perf_aux *aux_of_handle(struct perf_output_handle *handle)
 static void aux_write_record(struct perf_event *event, u64 offset, u64 size, u64 flags)
 {
 	struct aux_record record = { .offset = offset, .size = size, .flags = flags };
-	struct perf_output_handle handle;
-	struct perf_sample_data data;
+	struct perf_output_handle handle __uninitialized;
+	struct perf_sample_data data __uninitialized;
 
 	perf_event_header__init(&record.header, &data, PERF_RECORD_AUX, 0,
 				sizeof(record), event);

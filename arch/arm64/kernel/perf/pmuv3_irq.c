@@ -11,7 +11,7 @@
 static void pmuv3_overflow(struct perf_event *event, unsigned int idx, struct pt_regs *regs)
 {
 	struct hw_perf_event *hw = &event->hw;
-	struct perf_sample_data data;
+	struct perf_sample_data data __uninitialized;
 	u64 period = hw->last_period;
 	u64 now = pmuv3_read_counter(event, idx);
 	bool began;

@@ -296,9 +296,9 @@ static int amd_ibs_sample(struct amd_ibs *ibs, struct perf_event *event, u64 ctl
 			  struct pt_regs *iregs)
 {
 	struct perf_raw_record raw = { };
-	struct perf_ibs_data record;
-	struct perf_sample_data data;
-	struct pt_regs regs;
+	struct perf_ibs_data record __uninitialized;
+	struct perf_sample_data data __uninitialized;
+	struct pt_regs regs __uninitialized;
 	unsigned int n;
 
 	n = amd_ibs_read_regs(ibs, ctl, record.regs);

@@ -93,7 +93,7 @@ static bool bts_sample_period_ends(struct hw_perf_event *hw)
 static void bts_sample_one(struct perf_event *event, const struct intel_bts_record *r)
 {
 	struct pt_regs regs = { .ip = r->from, .cs = __USER_CS, .ss = __USER_DS };
-	struct perf_sample_data data;
+	struct perf_sample_data data __uninitialized;
 
 	local64_inc(&event->count);
 	if (!bts_sample_period_ends(&event->hw))

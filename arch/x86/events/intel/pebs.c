@@ -266,8 +266,8 @@ static bool pebs_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 			const struct intel_pebs_record *r, struct pt_regs *regs, u64 period,
 			struct pebs_batch batch)
 {
-	struct perf_sample_data data;
-	struct x86_perf_regs at;
+	struct perf_sample_data data __uninitialized;
+	struct x86_perf_regs at __uninitialized;
 	bool exact;
 	u64 ip;
 
@@ -340,12 +340,14 @@ static u64 pebs_drain_records(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 {
 	const void *at = intel_ds_memory(INTEL_DS_PEBS);
 	unsigned int left = intel_pebs_bytes(), size;
-	u16 nr[X86_PMC_IDX_MAX] = { };
-	struct intel_pebs_record r;
+	struct intel_pebs_record r __uninitialized;
+	u16 nr[X86_PMC_IDX_MAX] __uninitialized;
 	u64 stop = 0;
 
-	if (cpu->batch)
+	if (cpu->batch) {
+		memset(nr, 0, sizeof(nr));
 		intel_pebs_account(cpu, nr);
+	}
 	for (; left; left -= size, at += size) {
 		size = intel_pebs_parse(cpu->pmu->precise_format, at, left, &r);
 		if (!size)
