@@ -45,7 +45,10 @@ static unsigned int least_entries(unsigned int n)
 	return n == ROUND ? depth - (depth > 4 ? INTERRUPTS : 0) : depth / ROUND;
 }
 
-/* A sample in the loop: entries from before the loop can follow in the first ones. */
+/*
+ * A sample in the loop: entries from before the loop can follow in the first ones. A turn begins at
+ * any point of a period.
+ */
 static bool check_sample(const struct sample *s, const struct branch *b, unsigned int n,
 			 struct tally *t)
 {
@@ -55,7 +58,7 @@ static bool check_sample(const struct sample *s, const struct branch *b, unsigne
 	for (unsigned int i = 0; i < nr; i++)
 		t->kernel += e[i].from >> 63 || e[i].to >> 63;
 	t->samples++;
-	if (++t->turn * PERIOD < 40 * depth) {
+	if (t->turn++ * PERIOD < 40 * depth) {
 		t->fresh++;
 		return true;
 	}
