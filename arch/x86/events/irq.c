@@ -13,9 +13,11 @@
  */
 #include <linux/hardirq.h>
 #include <linux/kprobes.h>
-#include <linux/sched/clock.h>
+#include <linux/math64.h>
 #include <asm/apic.h>
 #include <asm/nmi.h>
+#include <asm/timer.h>
+#include <asm/tsc.h>
 
 #include "deep.h"
 #include "exclusive.h"
@@ -313,6 +315,18 @@ static int x86_irq_without_users(void)
 	return x86_irq_expects_late(this_cpu_ptr(&x86_pmu_cpu));
 }
 
+/* sched_clock() would be read twice, which costs several times as much. */
+static u64 x86_irq_ns(u64 cycles)
+{
+	struct cyc2ns_data data __uninitialized;
+	u64 ns;
+
+	cyc2ns_read_begin(&data);
+	ns = mul_u64_u32_shr(cycles, data.cyc2ns_mul, data.cyc2ns_shift);
+	cyc2ns_read_end();
+	return ns;
+}
+
 /**
  * x86_pmi - NMI handler of the performance monitoring interrupt
  * @cmd: unused
@@ -329,9 +343,9 @@ int x86_pmi(unsigned int cmd, struct pt_regs *regs)
 	if (!atomic_read(&x86_irq_users))
 		return x86_irq_without_users();
 
-	start = sched_clock();
+	start = rdtsc();
 	ret = x86_pmu.handle_irq(regs);
-	perf_sample_event_took(sched_clock() - start);
+	perf_sample_event_took(x86_irq_ns(rdtsc() - start));
 	return ret;
 }
 

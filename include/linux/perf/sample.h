@@ -496,6 +496,69 @@ int perf_event_overflow_batched(struct perf_event *event, struct perf_sample_dat
 				struct pt_regs *regs);
 
 /**
+ * perf_event_overflows_plainly - is a sample all that an overflow of an event results in?
+ * @event: the event
+ *
+ * Then overflows that share an interrupt may be written by perf_sample_batch_add(), but the last.
+ *
+ * Context: any, NMI included; on the event's CPU
+ * Return: true if there is nothing else, such as a BPF program, a signal or a limit
+ */
+bool perf_event_overflows_plainly(struct perf_event *event);
+
+/**
+ * struct perf_sample_batch - samples of one event that are written together
+ * @handle: write of all of them
+ * @header: header of each
+ * @event: the event
+ *
+ * They have one size, and the same values of what the driver does not set. A reader sees all of
+ * them or none.
+ */
+struct perf_sample_batch {
+	struct perf_output_handle	handle;
+	struct perf_event_header	header;
+	struct perf_event		*event;
+};
+
+/**
+ * perf_sample_batch_begin - begin to write samples together
+ * @batch: result
+ * @event: event of which perf_event_overflows_plainly() is true
+ * @data: the first sample, initialized, with the payloads of the hardware and its address; on
+ *	return it has all payloads
+ * @regs: registers at the sample
+ * @nr: number of samples
+ *
+ * On success the driver adds exactly @nr samples, the first one included, and ends the batch.
+ *
+ * Context: any, NMI included; on success preemption stays off until perf_sample_batch_end()
+ * Return: false if the samples have to be handled one by one; none is lost by that
+ */
+bool perf_sample_batch_begin(struct perf_sample_batch *batch, struct perf_event *event,
+			     struct perf_sample_data *data, struct pt_regs *regs, unsigned int nr);
+
+/**
+ * perf_sample_batch_add - write the next sample of a batch
+ * @batch: the batch
+ * @data: from perf_sample_batch_begin(), with the payloads of this sample; its address is
+ *	perf_sample_data::ip
+ * @regs: registers at the sample
+ *
+ * Context: as perf_sample_batch_begin()
+ */
+void perf_sample_batch_add(struct perf_sample_batch *batch, struct perf_sample_data *data,
+			   struct pt_regs *regs);
+
+/**
+ * perf_sample_batch_end - let the reader have the samples of a batch
+ * @batch: the batch
+ *
+ * Context: as perf_sample_batch_begin()
+ */
+void perf_sample_batch_end(struct perf_sample_batch *batch);
+
+/**
  * perf_event_account_interrupt - account an interrupt that does not result in a sample
  * @event: the event
  *

@@ -336,6 +336,8 @@ static inline void perf_buffer_get(struct perf_buffer *rb)
 /* output.c: for samples. */
 void perf_output_sample_done(struct perf_output_handle *handle);
 void perf_output_lose(struct perf_event *event);
+bool perf_output_begin_many(struct perf_output_handle *handle, struct perf_event *event,
+			    unsigned int size);
 unsigned int perf_output_copy_user(struct perf_output_handle *handle, const void __user *src,
 				   unsigned int len);
 unsigned int perf_output_custom(struct perf_output_handle *handle, perf_copy_f copy,

@@ -224,6 +224,39 @@ int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data
 	return output_begin(handle, data, event, size, unlikely(is_write_backward(event)), true);
 }
 
+/**
+ * perf_output_begin_many - begin to write several records at once
+ * @handle: result
+ * @event: event of the records
+ * @size: size of all of them, bytes
+ *
+ * Nothing is counted as lost if that is not possible: the caller writes the records one by one.
+ *
+ * Context: any, NMI included; on success preemption stays off until perf_output_end_overflow()
+ * Return: whether the caller can write them
+ */
+bool perf_output_begin_many(struct perf_output_handle *handle, struct perf_event *event,
+			    unsigned int size)
+{
+	struct perf_buffer *rb;
+	unsigned long start;
+
+	event = perf_event_top(event);
+	preempt_disable_notrace();
+	rb = rcu_dereference_sched(event->rb);
+	if (!rb || READ_ONCE(rb->paused) || READ_ONCE(rb->multi_writer) || local_read(&rb->lost) ||
+	    !perf_ring_reserve(&rb->ring, size, &start)) {
+		preempt_enable_notrace();
+		return false;
+	}
+	handle->flags = 0;
+	handle->rb = rb;
+	handle->event = event;
+	handle->wakeup = start;
+	output_seek(handle, rb, start);
+	return true;
+}
+
 static __always_inline void output_end(struct perf_output_handle *handle, bool signal)
 {
 	struct perf_buffer *rb = handle->rb;

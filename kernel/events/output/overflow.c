@@ -230,6 +230,15 @@ int perf_event_overflow(struct perf_event *event, struct perf_sample_data *data,
 	return perf_event_overflow_throttle(event, true, data, regs);
 }
 
+bool perf_event_overflows_plainly(struct perf_event *event)
+{
+	const struct perf_event *top = perf_event_top(event);
+
+	return is_sampling_event(event) && !READ_ONCE(top->prog) && !top->fasync &&
+	       !atomic_read(&event->event_limit) && !event->attr.sigtrap &&
+	       READ_ONCE(event->overflow_handler) == perf_event_output_forward;
+}
+
 int perf_event_overflow_batched(struct perf_event *event, struct perf_sample_data *data,
 				struct pt_regs *regs)
 {

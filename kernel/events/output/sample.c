@@ -686,6 +686,34 @@ void perf_event_output_forward(struct perf_event *event, struct perf_sample_data
 	sample_output(event, data, regs, perf_output_begin_forward, perf_output_end_overflow);
 }
 
+/* Fields that the driver sets for each sample of a batch, or that are the same in all of them. */
+#define BATCH_FIELDS	(WORD_FIELDS | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_TYPE |	\
+			 PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR)
+
+bool perf_sample_batch_begin(struct perf_sample_batch *batch, struct perf_event *event,
+			     struct perf_sample_data *data, struct pt_regs *regs, unsigned int nr)
+{
+	if (event->attr.sample_type & ~BATCH_FIELDS)
+		return false;
+	batch->event = event;
+	sample_prepare(data, event, regs);
+	perf_prepare_header(&batch->header, data, event, regs);
+	return batch->header.size &&
+	       perf_output_begin_many(&batch->handle, event, nr * batch->header.size);
+}
+
+void perf_sample_batch_add(struct perf_sample_batch *batch, struct perf_sample_data *data,
+			   struct pt_regs *regs)
+{
+	batch->header.misc = perf_misc_flags(regs);
+	sample_write(&batch->handle, &batch->header, data, batch->event);
+}
+
+void perf_sample_batch_end(struct perf_sample_batch *batch)
+{
+	perf_output_end_overflow(&batch->handle);
+}
+
 /* One body for what is written less often. */
 static noinline int sample_output_any(struct perf_event *event, struct perf_sample_data *data,
 				      struct pt_regs *regs,

@@ -166,33 +166,6 @@ static bool pebs_needs_regs(struct perf_event *event)
 	       !is_default_overflow_handler(event);
 }
 
-/* @regs: of the interrupt, which stand for what the record does not have. */
-static void pebs_fill_regs(const struct x86_pmu *xpmu, struct perf_event *event,
-			   const struct intel_pebs_record *r, struct pt_regs *regs, u64 ip,
-			   bool exact, struct x86_perf_regs *to)
-{
-	if (pebs_needs_regs(event)) {
-		to->regs = *regs;
-		to->xmm_regs = (u64 *)r->xmm;
-		if (r->gprs)
-			intel_pebs_fill_regs(xpmu->precise_format, r, &to->regs);
-		to->regs.flags &= ~PERF_EFLAGS_EXACT;
-	} else {
-		/* A BPF program that is attached at this moment reads no stack of the kernel. */
-		*to = (struct x86_perf_regs){ };
-	}
-	if (exact)
-		to->regs.flags |= PERF_EFLAGS_EXACT;
-	to->regs.ip = ip;
-	if (x86_address_is_kernel(ip)) {
-		to->regs.cs = __KERNEL_CS;
-		to->regs.ss = __KERNEL_DS;
-	} else {
-		to->regs.cs = pebs_user_cs(regs);
-		to->regs.ss = __USER_DS;
-	}
-}
-
 static u64 pebs_transaction(const struct intel_pebs_record *r, const struct pt_regs *regs)
 {
 	u64 txn = FIELD_GET(PEBS_TSX_FLAGS, r->tsx);
@@ -258,6 +231,79 @@ static u64 pebs_time(const struct intel_pebs_record *r)
 	return native_sched_clock_from_tsc(r->tsc) + __sched_clock_offset;
 }
 
+/**
+ * struct pebs_sampler - samples of the records of an event
+ * @cpu: this CPU
+ * @event: the event
+ * @regs: of the interrupt, which stand for what a record does not have
+ * @wants_regs: the registers of a sample are read, not its address and mode alone
+ * @wants_time: the time is that of the record
+ * @data: the sample that is being made
+ * @at: its registers
+ */
+struct pebs_sampler {
+	struct x86_pmu_cpu	*cpu;
+	struct perf_event	*event;
+	struct pt_regs		*regs;
+	bool			wants_regs;
+	bool			wants_time;
+	struct perf_sample_data	data;
+	struct x86_perf_regs	at;
+};
+
+/* @period: the one that the samples end. @timed: their time is that of the records. */
+static void pebs_sampler_init(struct pebs_sampler *s, struct x86_pmu_cpu *cpu,
+			      struct perf_event *event, struct pt_regs *regs, u64 period,
+			      bool timed)
+{
+	s->cpu = cpu;
+	s->event = event;
+	s->regs = regs;
+	s->wants_regs = pebs_needs_regs(event);
+	s->wants_time = timed && event->attr.sample_type & PERF_SAMPLE_TIME;
+	perf_sample_data_init(&s->data, 0, period);
+	/* A BPF program that is attached at this moment reads no stack of the kernel. */
+	if (s->wants_regs)
+		s->at.regs = *regs;
+	else
+		s->at = (struct x86_perf_regs){ };
+}
+
+static void pebs_sampler_set_regs(struct pebs_sampler *s, const struct intel_pebs_record *r, u64 ip,
+				  bool exact)
+{
+	struct pt_regs *at = &s->at.regs;
+
+	if (s->wants_regs) {
+		s->at.xmm_regs = (u64 *)r->xmm;
+		if (r->gprs)
+			intel_pebs_fill_regs(s->cpu->pmu->precise_format, r, at);
+	}
+	at->flags &= ~PERF_EFLAGS_EXACT;
+	if (exact)
+		at->flags |= PERF_EFLAGS_EXACT;
+	at->ip = ip;
+	if (x86_address_is_kernel(ip)) {
+		at->cs = __KERNEL_CS;
+		at->ss = __KERNEL_DS;
+	} else {
+		at->cs = pebs_user_cs(s->regs);
+		at->ss = __USER_DS;
+	}
+}
+
+/* Makes the sample of a record, which is at @ip. */
+static void pebs_sampler_set(struct pebs_sampler *s, const struct intel_pebs_record *r, u64 ip,
+			     bool exact)
+{
+	pebs_sampler_set_regs(s, r, ip, exact);
+	pebs_fill_data(s->cpu->pmu, s->event, r, &s->at.regs, &s->data);
+	if (s->wants_time) {
+		s->data.time = pebs_time(r);
+		s->data.sample_flags |= PERF_SAMPLE_TIME;
+	}
+}
+
 /*
  * Writes the sample of a record. Returns true if the event must be stopped. A call chain of the
  * kernel begins at the interrupt, because the stack of the record can have been overwritten.
@@ -266,28 +312,22 @@ static bool pebs_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 			const struct intel_pebs_record *r, struct pt_regs *regs, u64 period,
 			struct pebs_batch batch)
 {
-	struct perf_sample_data data __uninitialized;
-	struct x86_perf_regs at __uninitialized;
+	struct pebs_sampler s __uninitialized;
 	bool exact;
 	u64 ip;
 
 	ip = pebs_find_ip(cpu, event, r, regs, &exact);
 	if (pebs_is_excluded(event, ip))
 		return batch.last && perf_event_account_interrupt(event);
-	perf_sample_data_init(&data, 0, period);
-	pebs_fill_regs(cpu->pmu, event, r, regs, ip, exact, &at);
-	pebs_fill_data(cpu->pmu, event, r, &at.regs, &data);
+	pebs_sampler_init(&s, cpu, event, regs, period, batch.time);
+	pebs_sampler_set(&s, r, ip, exact);
 	if (has_branch_stack(event) && event->hw.flags & X86_EVENT_BRANCHES && in_nmi())
-		x86_deep_sample(cpu, event, &data);
+		x86_deep_sample(cpu, event, &s.data);
 	if (x86_address_is_kernel(ip))
-		perf_sample_save_callchain(&data, event, regs);
-	if (batch.time && event->attr.sample_type & PERF_SAMPLE_TIME) {
-		data.time = pebs_time(r);
-		data.sample_flags |= PERF_SAMPLE_TIME;
-	}
+		perf_sample_save_callchain(&s.data, event, regs);
 	if (!batch.last)
-		return perf_event_overflow_batched(event, &data, &at.regs);
-	return perf_event_overflow(event, &data, &at.regs);
+		return perf_event_overflow_batched(event, &s.data, &s.at.regs);
+	return perf_event_overflow(event, &s.data, &s.at.regs);
 }
 
 /* The period of an event has ended with a record. Returns whether the event has to be stopped. */
@@ -336,10 +376,95 @@ static u64 pebs_handle_record(struct x86_pmu_cpu *cpu, const struct intel_pebs_r
 	return stop;
 }
 
+/* ----------------------------------------------------- samples written together */
+
+/*
+ * Can a record be of code that the event excludes? The address of the instruction and that of the
+ * next one differ in that at a change of the mode only.
+ */
+static bool pebs_may_exclude(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
+			     const void *at, unsigned int nr)
+{
+	unsigned int left = intel_pebs_bytes(), size;
+	u64 counters, ip;
+
+	if (!event->attr.exclude_kernel && !event->attr.exclude_user)
+		return false;
+	for (; nr; nr--, left -= size, at += size) {
+		size = intel_pebs_peek(cpu->pmu->precise_format, at, left, &counters, &ip);
+		if (!size || pebs_is_excluded(event, ip))
+			return true;
+	}
+	return false;
+}
+
+/* Makes the sample of the record @at; returns the bytes of the record. */
+static unsigned int pebs_sampler_read(struct pebs_sampler *s, const void *at, unsigned int left)
+{
+	struct intel_pebs_record r __uninitialized;
+	unsigned int size;
+	bool exact;
+	u64 ip;
+
+	size = intel_pebs_parse(s->cpu->pmu->precise_format, at, left, &r);
+	ip = pebs_find_ip(s->cpu, s->event, &r, s->regs, &exact);
+	if (unlikely(pebs_is_excluded(s->event, ip)))
+		ip = r.ip;
+	pebs_sampler_set(s, &r, ip, exact);
+	s->data.ip = ip;
+	return size;
+}
+
+/*
+ * Writes the samples of the first @nr records, which are all of one event. Returns their bytes; 0 if
+ * they have to be handled one by one.
+ */
+static noinline unsigned int pebs_sample_many(struct x86_pmu_cpu *cpu, unsigned int idx,
+					      unsigned int nr, struct pt_regs *regs)
+{
+	const void *at = intel_ds_memory(INTEL_DS_PEBS);
+	unsigned int left = intel_pebs_bytes(), size = 0;
+	struct perf_sample_batch batch __uninitialized;
+	struct perf_event *event = cpu->event[idx];
+	struct pebs_sampler s __uninitialized;
+
+	if (perf_guest_state() || !perf_event_overflows_plainly(event) ||
+	    pebs_may_exclude(cpu, event, at, nr))
+		return 0;
+	pebs_sampler_init(&s, cpu, event, regs, intel_pebs_period(cpu, idx), true);
+	size = pebs_sampler_read(&s, at, left);
+	if (!perf_sample_batch_begin(&batch, event, &s.data, &s.at.regs, nr))
+		return 0;
+	perf_sample_batch_add(&batch, &s.data, &s.at.regs);
+	while (--nr) {
+		size += pebs_sampler_read(&s, at + size, left - size);
+		perf_sample_batch_add(&batch, &s.data, &s.at.regs);
+	}
+	perf_sample_batch_end(&batch);
+	return size;
+}
+
+/*
+ * The last record of the interrupt is left, see perf_event_overflow_batched(). Returns the bytes of
+ * the records of which there are samples.
+ */
+static unsigned int pebs_drain_many(struct x86_pmu_cpu *cpu, struct pt_regs *regs, u16 *nr)
+{
+	u64 precise = cpu->precise & cpu->loaded;
+	unsigned int idx = __ffs64(precise), size;
+
+	if (precise & (precise - 1) || !(cpu->batch & cpu->irq_owned & precise) || nr[idx] < 3)
+		return 0;
+	size = pebs_sample_many(cpu, idx, nr[idx] - 1, regs);
+	if (size)
+		nr[idx] = 1;
+	return size;
+}
+
 static u64 pebs_drain_records(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 {
 	const void *at = intel_ds_memory(INTEL_DS_PEBS);
-	unsigned int left = intel_pebs_bytes(), size;
+	unsigned int left = intel_pebs_bytes(), size = 0;
 	struct intel_pebs_record r __uninitialized;
 	u16 nr[X86_PMC_IDX_MAX] __uninitialized;
 	u64 stop = 0;
@@ -347,8 +472,9 @@ static u64 pebs_drain_records(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 	if (cpu->batch) {
 		memset(nr, 0, sizeof(nr));
 		intel_pebs_account(cpu, nr);
+		size = pebs_drain_many(cpu, regs, nr);
 	}
-	for (; left; left -= size, at += size) {
+	for (left -= size, at += size; left; left -= size, at += size) {
 		size = intel_pebs_parse(cpu->pmu->precise_format, at, left, &r);
 		if (!size)
 			break;

@@ -155,7 +155,8 @@ unsigned int intel_pebs_record_max(unsigned int format);
 unsigned int intel_pebs_config_size(unsigned int format, u64 config);
 unsigned int intel_pebs_parse(unsigned int format, const u64 *words, size_t size,
 			      struct intel_pebs_record *r);
-unsigned int intel_pebs_peek(unsigned int format, const u64 *words, size_t size, u64 *counters);
+unsigned int intel_pebs_peek(unsigned int format, const u64 *words, size_t size, u64 *counters,
+			     u64 *ip);
 void intel_pebs_fill_regs(unsigned int format, const struct intel_pebs_record *r,
 			  struct pt_regs *regs);
 

@@ -182,21 +182,24 @@ unsigned int intel_pebs_parse(unsigned int format, const u64 *words, size_t size
 }
 
 /**
- * intel_pebs_peek - read the size of a record and which counters it is of
+ * intel_pebs_peek - read the size of a record, which counters it is of, and where
  * @format: format of the records
  * @words: the record
  * @size: bytes from there to the end of the records
  * @counters: set to what intel_pebs_parse() sets in its record
+ * @ip: set to the address of the next instruction, of adaptive records to that of the instruction
  *
  * Context: any, NMI included.
  * Return: bytes of the record; 0 if there is no complete one
  */
-unsigned int intel_pebs_peek(unsigned int format, const u64 *words, size_t size, u64 *counters)
+unsigned int intel_pebs_peek(unsigned int format, const u64 *words, size_t size, u64 *counters,
+			     u64 *ip)
 {
 	unsigned int bytes = intel_pebs_record_size(format);
 
 	if (size < bytes)
 		return 0;
+	*ip = words[1];
 	if (format >= INTEL_PEBS_ADAPTIVE) {
 		*counters = words[2];
 		return pebs_adaptive_size(words[0], size);

@@ -361,11 +361,11 @@ void intel_pebs_account(struct x86_pmu_cpu *cpu, u16 *nr)
 	unsigned int bytes = intel_pebs_bytes(), done, size;
 	bool full = store_is_full(cpu);
 	u16 old[X86_PMC_IDX_MAX] = { };
-	u64 todo, counters;
+	u64 todo, counters, ip;
 
 	for (done = 0; done < bytes; done += size) {
 		size = intel_pebs_peek(cpu->pmu->precise_format, at + done, bytes - done,
-				       &counters);
+				       &counters, &ip);
 		if (!size)
 			break;
 		todo = intel_pebs_counters_of(cpu, counters) & cpu->batch & cpu->irq_owned;

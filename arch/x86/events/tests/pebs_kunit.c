@@ -34,7 +34,7 @@ static void sizes_of_formats(struct kunit *test)
 static void old_records_are_parsed(struct kunit *test)
 {
 	struct intel_pebs_record r;
-	u64 w[25], counters;
+	u64 w[25], counters, ip;
 	unsigned int format;
 
 	fill_words(w, ARRAY_SIZE(w));
@@ -43,9 +43,10 @@ static void old_records_are_parsed(struct kunit *test)
 
 		KUNIT_EXPECT_EQ(test, intel_pebs_parse(format, w, size - 8, &r), 0);
 		KUNIT_EXPECT_EQ(test, intel_pebs_parse(format, w, sizeof(w), &r), size);
-		KUNIT_EXPECT_EQ(test, intel_pebs_peek(format, w, size - 8, &counters), 0);
-		KUNIT_EXPECT_EQ(test, intel_pebs_peek(format, w, sizeof(w), &counters), size);
+		KUNIT_EXPECT_EQ(test, intel_pebs_peek(format, w, size - 8, &counters, &ip), 0);
+		KUNIT_EXPECT_EQ(test, intel_pebs_peek(format, w, sizeof(w), &counters, &ip), size);
 		KUNIT_EXPECT_EQ(test, counters, r.counters);
+		KUNIT_EXPECT_EQ(test, ip, r.ip);
 		KUNIT_EXPECT_EQ(test, r.ip, WORD(1));
 		KUNIT_EXPECT_PTR_EQ(test, r.gprs, (const u64 *)w);
 		KUNIT_EXPECT_EQ(test, r.counters, format ? WORD(18) : 1);
@@ -82,7 +83,7 @@ static void adaptive_records_are_parsed(struct kunit *test)
 		  31 << 24, 154, 4, 8, 26, 58 },
 	};
 	struct intel_pebs_record r;
-	u64 w[160], counters;
+	u64 w[160], counters, ip;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -94,8 +95,9 @@ static void adaptive_records_are_parsed(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, intel_pebs_parse(4, w, sizeof(w), &r), size,
 				    "case %u", i);
 		KUNIT_EXPECT_EQ(test, intel_pebs_parse(5, w, size, &r), size);
-		KUNIT_EXPECT_EQ(test, intel_pebs_peek(5, w, size, &counters), size);
+		KUNIT_EXPECT_EQ(test, intel_pebs_peek(5, w, size, &counters, &ip), size);
 		KUNIT_EXPECT_EQ(test, counters, WORD(2));
+		KUNIT_EXPECT_EQ(test, ip, r.exact_ip);
 		KUNIT_EXPECT_EQ(test, r.retire, 0x123);
 		KUNIT_EXPECT_EQ(test, r.exact_ip, WORD(1));
 		KUNIT_EXPECT_EQ(test, r.counters, WORD(2));
@@ -111,7 +113,7 @@ static void adaptive_records_are_parsed(struct kunit *test)
 				    c->branches ? (const u64 *)&w[c->branches] : NULL);
 		/* Cut off; a size that is too small; one that is no multiple of a word; 0. */
 		KUNIT_EXPECT_EQ(test, intel_pebs_parse(4, w, size - 8, &r), 0);
-		KUNIT_EXPECT_EQ(test, intel_pebs_peek(4, w, size - 8, &counters), 0);
+		KUNIT_EXPECT_EQ(test, intel_pebs_peek(4, w, size - 8, &counters, &ip), 0);
 		w[0] -= 8ULL << 48;
 		KUNIT_EXPECT_EQ(test, intel_pebs_parse(4, w, sizeof(w), &r), 0);
 		w[0] += 12ULL << 48;

@@ -354,6 +354,55 @@ static bool full_stores_lose(void)
 			      samples[0] + lost[0] + samples[1], ended - 1, ended);
 }
 
+/* Sum of what the LOST records say, and number of the samples. */
+static void read_full_ring(struct ring *ring, uint64_t *samples, uint64_t *lost)
+{
+	struct perf_event_header *h;
+
+	while ((h = ring_next(ring))) {
+		*samples += h->type == PERF_RECORD_SAMPLE;
+		/* The id is before the number. */
+		if (h->type == PERF_RECORD_LOST)
+			*lost += ((uint64_t *)(h + 1))[1];
+	}
+}
+
+/*
+ * The samples of an interrupt have no room in the ring buffer together, but some of them have. Those
+ * of the first turn that were lost are in a record of the second one.
+ */
+static bool full_rings_lose(void)
+{
+	struct perf_event_attr attr = batch_attr();
+	uint64_t samples[2] = { 0 }, lost[2] = { 0 }, value[2][2];
+	struct ring ring;
+	int fd;
+
+	attr.read_format = PERF_FORMAT_LOST;
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 1))
+		fail_case("mmap");
+	for (int turn = 0; turn < 2; turn++) {
+		event_enable(fd);
+		precise_loop(ROUNDS, XMM_VALUE);
+		event_disable(fd);
+		read_full_ring(&ring, &samples[turn], &lost[turn]);
+		if (read(fd, value[turn], sizeof(value[turn])) != sizeof(value[turn]))
+			fail_case("read");
+	}
+	close(fd);
+	return expect_between("samples that have room", samples[0], 50, 4096 / 32) &
+	       expect_between("samples and lost ones", samples[0] + value[0][1],
+			      (value[0][0] - 1 - LEAST) / BATCH_PERIOD,
+			      (value[0][0] - 1) / BATCH_PERIOD) &
+	       expect_eq("records of lost ones", lost[0], 0) &
+	       expect_between("samples of the second turn", samples[1], 50, 4096 / 32) &
+	       expect_eq("records of the lost ones of the first turn", lost[1], value[0][1]) &
+	       expect_between("samples and lost ones of both", samples[0] + samples[1] + value[1][1],
+			      (value[1][0] - 1 - LEAST) / BATCH_PERIOD,
+			      (value[1][0] - 1) / BATCH_PERIOD);
+}
+
 #define SLIDE_PERIOD	(4 * SLIDE_ROUND)
 
 /* Number of the instruction in its round; -1: not of the slide */
@@ -550,6 +599,7 @@ static const struct test tests[] = {
 	{ "switches at any point of a period lose no sample", switches_lose_none },
 	{ "a rest that is too short moves the end of its own period only", short_rests_move_one },
 	{ "periods without room in the store are lost, and counted", full_stores_lose },
+	{ "samples without room in the ring buffer are lost, and counted", full_rings_lose },
 	{ "samples have the period that they end", periods_change },
 	{ "samples of an event of a CPU are those of the task that ran", tasks_have_their_own },
 	{ "an event that interrupts for each sample joins", other_events_join },

@@ -37,7 +37,7 @@ struct tally {
 };
 
 /* An interrupt shortly before a sample leaves an entry that the sample does not have. */
-#define INTERRUPTS	2
+#define INTERRUPTS	3
 
 static unsigned int least_entries(unsigned int n)
 {
