@@ -186,6 +186,15 @@ fault:
 	return false;
 }
 
+/*
+ * Can there be a frame? A program without frame pointers often has a small number in the register.
+ * There is no stack in the first page, and reading it would be a fault for each sample.
+ */
+static __always_inline bool callchain_is_frame(u64 at, unsigned int size, unsigned long stack)
+{
+	return at && stack + at >= PAGE_SIZE && IS_ALIGNED(at, size == sizeof(u64) ? 8 : 4);
+}
+
 /**
  * perf_callchain_user - add a program's return addresses to a call chain
  * @entry: call chain to extend
@@ -223,7 +232,7 @@ void perf_callchain_user(struct perf_callchain_entry_ctx *entry, struct pt_regs 
 	    callchain_read_user(&frame[1], 1, size, stack + regs->sp))
 		perf_callchain_store(entry, base + frame[1]);
 
-	while (frame[0] && IS_ALIGNED(frame[0], size == sizeof(u64) ? 8 : 4)) {
+	while (callchain_is_frame(frame[0], size, stack)) {
 		if (!callchain_read_user(frame, 2, size, stack + frame[0]))
 			break;
 		if (!frame[1] || perf_callchain_store(entry, base + frame[1]))
