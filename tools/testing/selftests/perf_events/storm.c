@@ -36,7 +36,7 @@ struct held {
 
 /* Totals of all workers; shared. */
 static struct {
-	uint64_t	opened, refused, mapped, aux, moved, forked, toggled;
+	uint64_t	opened, refused, deep, mapped, aux, moved, forked, toggled;
 	uint64_t	until;
 } *told;
 
@@ -47,6 +47,7 @@ static unsigned int nr_cpus;
 static uint64_t tracepoint_ids[3];
 static unsigned int dynamic_type[16], nr_dynamic;
 static int aux_type;
+static unsigned int branch_depth, max_precise;	/* 0: there are no such samples */
 static int cgroup_fd[CGROUPS] = { -1, -1 };
 
 static uint64_t random_below(uint64_t below)
@@ -135,6 +136,8 @@ static void look_around(void)
 	if (dir)
 		closedir(dir);
 	aux_type = perf_pmu_type("test_aux");
+	branch_depth = number_in("/sys/bus/event_source/devices/cpu/caps/branches");
+	max_precise = number_in("/sys/bus/event_source/devices/cpu/caps/max_precise");
 	make_cgroups();
 	nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
 }
@@ -231,6 +234,39 @@ static void choose_sampling(struct perf_event_attr *attr)
 	attr->write_backward = one_in(8);
 }
 
+#define BATCH_FIELDS							\
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU)
+
+/* Branch records and precise samples; those with few fields share their interrupts. */
+static void choose_deep(struct perf_event_attr *attr)
+{
+	static const uint64_t filters[] = {
+		PERF_SAMPLE_BRANCH_ANY, PERF_SAMPLE_BRANCH_ANY_CALL, PERF_SAMPLE_BRANCH_ANY_RETURN,
+		PERF_SAMPLE_BRANCH_COND, PERF_SAMPLE_BRANCH_CALL_STACK,
+	};
+
+	if (attr->type != PERF_TYPE_HARDWARE || !attr->sample_period)
+		return;
+	if (max_precise && one_in(2)) {
+		attr->precise_ip = 1 + random_below(max_precise);
+		if (!attr->freq)
+			attr->sample_period /= 8;
+		if (one_in(2)) {
+			attr->sample_type &= BATCH_FIELDS;
+			attr->wakeup_events = 0;
+		}
+	}
+	if (branch_depth && one_in(2)) {
+		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		attr->branch_sample_type = filters[random_below(ARRAY_SIZE(filters))] |
+					   PERF_SAMPLE_BRANCH_USER;
+		if (one_in(2))
+			attr->branch_sample_type |= PERF_SAMPLE_BRANCH_TYPE_SAVE;
+		if (one_in(3))
+			attr->branch_sample_type |= PERF_SAMPLE_BRANCH_KERNEL;
+	}
+}
+
 static void choose_flags(struct perf_event_attr *attr)
 {
 	attr->read_format = random_below(32) & (one_in(2) ? 31 : 15);
@@ -278,6 +314,7 @@ static void open_one(struct held *h)
 
 	choose_event(&attr);
 	choose_sampling(&attr);
+	choose_deep(&attr);
 	choose_flags(&attr);
 	if (one_in(3))
 		group = held[random_below(EVENTS)].fd;
@@ -295,6 +332,8 @@ static void open_one(struct held *h)
 	}
 	h->fd = perf_open(&attr, pid, cpu, group, flags);
 	count_up(h->fd >= 0 ? &told->opened : &told->refused);
+	if (h->fd >= 0 && (attr.precise_ip || attr.branch_sample_type))
+		count_up(&told->deep);
 }
 
 static void unmap_event(struct held *h)
@@ -585,9 +624,12 @@ static bool all_operations(void)
 	ktap_note("%llu events opened, %llu refused, %llu mappings, %llu of AUX",
 		  (unsigned long long)told->opened, (unsigned long long)told->refused,
 		  (unsigned long long)told->mapped, (unsigned long long)told->aux);
+	ktap_note("%llu with branch records or precise", (unsigned long long)told->deep);
 	ktap_note("%llu forks, %llu times a CPU offline", (unsigned long long)told->forked,
 		  (unsigned long long)told->toggled);
 	good &= expect_between("opened", told->opened, 2 * seconds, UINT64_MAX);
+	if (branch_depth || max_precise)
+		good &= expect_between("with branches or precise", told->deep, 1, UINT64_MAX);
 	good &= expect_between("mapped", told->mapped, 1, UINT64_MAX);
 	good &= expect_between("forked", told->forked, 1, UINT64_MAX);
 	good &= expect_between("other cgroup", told->moved, 1, UINT64_MAX);
