@@ -175,6 +175,7 @@ static void sb_mmap_describe_content(union mmap_file *to, struct vm_area_struct 
 {
 	u32 size;
 
+	memset(to, 0, sizeof(*to));
 	if (!build_id_parse_nofault(vma, to->build_id, &size))
 		to->build_id_size = size;
 }
@@ -190,6 +191,9 @@ static void sb_mmap_describe(struct mmap_record *r)
 	r->body.flags = sb_mmap_flags(vma);
 	if (vma->vm_file)
 		sb_mmap_describe_file(&r->body.file, vma->vm_file);
+	else
+		memset(&r->body.file, 0, sizeof(r->body.file));
+	r->build_id.build_id_size = 0;
 	if (r->wants_build_id)
 		sb_mmap_describe_content(&r->build_id, vma);
 }
@@ -229,7 +233,11 @@ void perf_event_mmap(struct vm_area_struct *vma)
 
 	if (!atomic_read(&perf_nr_mmap_events))
 		return;
-	r = (struct mmap_record){ .vma = vma, .is_exec = vma->vm_flags & VM_EXEC };
+	/* The rest is set by sb_mmap_describe(). */
+	r.vma = vma;
+	r.is_exec = vma->vm_flags & VM_EXEC;
+	r.wanted = false;
+	r.wants_build_id = false;
 	perf_sb_visit(sb_mmap_find_wanted, &r);
 	if (r.wanted)
 		sb_mmap_emit(&r);
