@@ -416,8 +416,8 @@ static unsigned int pebs_sampler_read(struct pebs_sampler *s, const void *at, un
 }
 
 /*
- * Writes the samples of the first @nr records, which are all of one event. Returns their bytes; 0 if
- * they have to be handled one by one.
+ * Writes the samples of the first @nr records, which are all of one event. Returns their bytes; 0
+ * if they have to be handled one by one.
  */
 static noinline unsigned int pebs_sample_many(struct x86_pmu_cpu *cpu, unsigned int idx,
 					      unsigned int nr, struct pt_regs *regs)

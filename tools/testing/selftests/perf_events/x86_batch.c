@@ -368,8 +368,8 @@ static void read_full_ring(struct ring *ring, uint64_t *samples, uint64_t *lost)
 }
 
 /*
- * The samples of an interrupt have no room in the ring buffer together, but some of them have. Those
- * of the first turn that were lost are in a record of the second one.
+ * The samples of an interrupt have no room in the ring buffer together, but some of them have.
+ * Those of the first turn that were lost are in a record of the second one.
  */
 static bool full_rings_lose(void)
 {
@@ -398,7 +398,8 @@ static bool full_rings_lose(void)
 	       expect_eq("records of lost ones", lost[0], 0) &
 	       expect_between("samples of the second turn", samples[1], 50, 4096 / 32) &
 	       expect_eq("records of the lost ones of the first turn", lost[1], value[0][1]) &
-	       expect_between("samples and lost ones of both", samples[0] + samples[1] + value[1][1],
+	       expect_between("samples and lost ones of both",
+			      samples[0] + samples[1] + value[1][1],
 			      (value[1][0] - 1 - LEAST) / BATCH_PERIOD,
 			      (value[1][0] - 1) / BATCH_PERIOD);
 }

@@ -546,7 +546,8 @@ static bool attributes_are_checked(void)
 	good &= expect_refused("aux_output", perf_open(&attr, 0, -1, -1, 0), EOPNOTSUPP, "aux");
 	attr = bts_attr("u");
 	open_data(&area, &attr);
-	return good & expect(!map_aux(&area, 1, PROT_READ | PROT_WRITE), "one page: errno %d", errno);
+	return good &
+	       expect(!map_aux(&area, 1, PROT_READ | PROT_WRITE), "one page: errno %d", errno);
 }
 
 /* ------------------------------------------------------ samples of each branch */
