@@ -240,15 +240,19 @@ static bool reads_are_exact(void)
 			      (last - 1) / BATCH_PERIOD);
 }
 
-/* Samples and lost ones of all records so far. */
-static void count_lost(struct ring *ring, uint64_t *samples, uint64_t *lost)
+/* Samples of all records so far, those that the store lost, and those that the ring buffer lost. */
+static void count_lost(struct ring *ring, uint64_t *samples, uint64_t *lost, uint64_t *no_room)
 {
 	struct perf_event_header *h;
 
 	while ((h = ring_next(ring))) {
+		const uint64_t *body = (void *)(h + 1);
+
 		*samples += h->type == PERF_RECORD_SAMPLE;
 		if (h->type == PERF_RECORD_LOST_SAMPLES)
-			*lost += *(uint64_t *)(h + 1);
+			*lost += body[0];
+		if (h->type == PERF_RECORD_LOST)
+			*no_room += body[1];
 	}
 }
 
@@ -258,14 +262,15 @@ static void count_lost(struct ring *ring, uint64_t *samples, uint64_t *lost)
 /*
  * Switches and reads at all points of a period, of the kernel's instructions, too. Periods end on
  * the way to the handler of a full store, where there is no room for their records: the last one
- * is late then. A debug kernel has many more periods in a switch, so there the turns end early.
+ * is late then. A debug kernel has many more periods in a switch and on that way: there the turns
+ * end early, with more that are lost.
  */
 static bool switches_lose_none(void)
 {
 	struct perf_event_attr attr = batch_attr();
 	struct gate go = gate_new(), back = gate_new();
-	uint64_t samples = 0, lost = 0, count = 0;
-	unsigned int missing = 0;
+	uint64_t samples = 0, lost = 0, reported = 0, value[2], count = 0;
+	unsigned int missing = 0, i;
 	struct ring ring;
 	pid_t other;
 	int fd;
@@ -273,31 +278,35 @@ static bool switches_lose_none(void)
 	MUST(pin_to_cpu(0));
 	other = fork_worker(&go, &back, run_other);
 	attr.exclude_kernel = 0;
+	attr.read_format = PERF_FORMAT_LOST;
 	fd = open_self(&attr, -1);
-	if (!ring_map(&ring, fd, 128))
+	if (!ring_map(&ring, fd, 2048))
 		fail_case("mmap");
 	event_enable(fd);
-	for (unsigned int i = 0; i < MOST_TURNS && samples < ENOUGH_SAMPLES; i++) {
+	for (i = 0; i < MOST_TURNS && samples < ENOUGH_SAMPLES; i++) {
 		precise_loop(1 + i % 37, XMM_VALUE);
 		gate_open(&go);
 		gate_wait(&back);
 		precise_loop(1 + i % 41, XMM_VALUE);
-		count = perf_count(fd);
-		count_lost(&ring, &samples, &lost);
-		if (samples + lost + 1 < (count - 1) / BATCH_PERIOD && !missing++)
+		MUST(read(fd, value, sizeof(value)));
+		count = value[0];
+		count_lost(&ring, &samples, &lost, &reported);
+		if (samples + lost + value[1] + 1 < (count - 1) / BATCH_PERIOD && !missing++)
 			ktap_note("step %u: %lu samples, %lu lost ones of %lu events", i,
 				  (long)samples, (long)lost, (long)count);
 	}
 	event_disable(fd);
-	count = perf_count(fd);
-	count_lost(&ring, &samples, &lost);
+	MUST(read(fd, value, sizeof(value)));
+	count_lost(&ring, &samples, &lost, &reported);
 	kill_child(other);
 	close(fd);
-	count = (count - 1) / BATCH_PERIOD;
+	count = (value[0] - 1) / BATCH_PERIOD;
 	return expect(samples >= ENOUGH_SAMPLES / 2, "%lu samples", (long)samples) &
 	       expect_eq("times that two samples were missing", missing, 0) &
-	       expect_between("samples and lost ones", samples + lost, count - 1, count) &
-	       expect(lost * 1000 < samples, "%lu of %lu lost", (long)lost, (long)samples);
+	       expect_between("samples and lost ones", samples + lost + value[1], count - 1, count) &
+	       expect(lost * (i < MOST_TURNS ? 20 : 1000) < samples, "%lu of %lu lost", (long)lost,
+		      (long)samples) &
+	       expect_eq("without room in the ring buffer", value[1], reported);
 }
 
 #define GLOBAL_STATUS_RESET	0x390
@@ -320,7 +329,7 @@ static bool write_msr(off_t msr, uint64_t val)
 static bool full_stores_lose(void)
 {
 	struct perf_event_attr attr = batch_attr();
-	uint64_t samples[2] = { 0 }, lost[2] = { 0 }, count[2], ended;
+	uint64_t samples[2] = { 0 }, lost[2] = { 0 }, no_room = 0, count[2], ended;
 	struct ring ring;
 	int fd;
 
@@ -335,36 +344,23 @@ static bool full_stores_lose(void)
 		fail_case("a write of GLOBAL_STATUS_SET");
 	precise_loop(ROUNDS, XMM_VALUE);
 	count[0] = perf_count(fd);
-	count_lost(&ring, &samples[0], &lost[0]);
+	count_lost(&ring, &samples[0], &lost[0], &no_room);
 	if (!write_msr(GLOBAL_STATUS_RESET, STATUS_OVF_BUF))
 		fail_case("a write of GLOBAL_STATUS_RESET");
 	precise_loop(ROUNDS, XMM_VALUE);
 	event_disable(fd);
 	count[1] = perf_count(fd);
 	ended = (count[1] - 1) / BATCH_PERIOD;
-	count_lost(&ring, &samples[1], &lost[1]);
+	count_lost(&ring, &samples[1], &lost[1], &no_room);
 	close(fd);
 	/* The record of the last period that has ended can still be written. */
 	return expect_between("records of a store", samples[0], LEAST_RECORDS, MOST_RECORDS + 4) &
 	       expect(lost[0] > 1000, "%lu lost", (long)lost[0]) &
 	       expect_between("samples and lost ones", samples[0] + lost[0],
 			      (count[0] - 1) / BATCH_PERIOD - 1, (count[0] - 1) / BATCH_PERIOD) &
-	       expect_eq("lost later", lost[1], 0) &
+	       expect_eq("lost later", lost[1], 0) & expect_eq("without room", no_room, 0) &
 	       expect_between("samples and lost ones at the end",
 			      samples[0] + lost[0] + samples[1], ended - 1, ended);
-}
-
-/* Sum of what the LOST records say, and number of the samples. */
-static void read_full_ring(struct ring *ring, uint64_t *samples, uint64_t *lost)
-{
-	struct perf_event_header *h;
-
-	while ((h = ring_next(ring))) {
-		*samples += h->type == PERF_RECORD_SAMPLE;
-		/* The id is before the number. */
-		if (h->type == PERF_RECORD_LOST)
-			*lost += ((uint64_t *)(h + 1))[1];
-	}
 }
 
 /*
@@ -374,7 +370,7 @@ static void read_full_ring(struct ring *ring, uint64_t *samples, uint64_t *lost)
 static bool full_rings_lose(void)
 {
 	struct perf_event_attr attr = batch_attr();
-	uint64_t samples[2] = { 0 }, lost[2] = { 0 }, value[2][2];
+	uint64_t samples[2] = { 0 }, lost[2] = { 0 }, of_store = 0, value[2][2];
 	struct ring ring;
 	int fd;
 
@@ -386,12 +382,13 @@ static bool full_rings_lose(void)
 		event_enable(fd);
 		precise_loop(ROUNDS, XMM_VALUE);
 		event_disable(fd);
-		read_full_ring(&ring, &samples[turn], &lost[turn]);
+		count_lost(&ring, &samples[turn], &of_store, &lost[turn]);
 		if (read(fd, value[turn], sizeof(value[turn])) != sizeof(value[turn]))
 			fail_case("read");
 	}
 	close(fd);
 	return expect_between("samples that have room", samples[0], 50, 4096 / 32) &
+	       expect_eq("lost in the store", of_store, 0) &
 	       expect_between("samples and lost ones", samples[0] + value[0][1],
 			      (value[0][0] - 1 - LEAST) / BATCH_PERIOD,
 			      (value[0][0] - 1) / BATCH_PERIOD) &
