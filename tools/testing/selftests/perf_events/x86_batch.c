@@ -303,7 +303,8 @@ static bool switches_lose_none(void)
 	count = (value[0] - 1) / BATCH_PERIOD;
 	return expect(samples >= ENOUGH_SAMPLES / 2, "%lu samples", (long)samples) &
 	       expect_eq("times that two samples were missing", missing, 0) &
-	       expect_between("samples and lost ones", samples + lost + value[1], count - 1, count) &
+	       expect_between("samples and lost ones", samples + lost + value[1], count - 1,
+			      count) &
 	       expect(lost * (i < MOST_TURNS ? 20 : 1000) < samples, "%lu of %lu lost", (long)lost,
 		      (long)samples) &
 	       expect_eq("without room in the ring buffer", value[1], reported);
