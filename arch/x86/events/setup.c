@@ -61,8 +61,10 @@ static bool x86_setup_second_thread(unsigned int nr)
 	return __max_threads_per_core > 1 && cpu_data(nr).topo.initial_apicid & 1;
 }
 
+/* A CPU that is online when the state of CPU hotplug is set up has interrupts enabled. */
 static void x86_setup_reset_cpu(struct x86_pmu_cpu *cpu)
 {
+	guard(irqsave)();
 	x86_pmu_cpu_reset(cpu);
 	x86_deep_cpu_reset(cpu);
 	intel_bts_cpu_reset();
