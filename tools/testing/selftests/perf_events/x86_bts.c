@@ -453,7 +453,7 @@ static bool kernel_is_traced(void)
 
 	require_exact_instructions();
 	attr.aux_watermark = 24000;
-	open_area(&area, &attr, 256, PROT_READ | PROT_WRITE);
+	open_area(&area, &attr, 2048, PROT_READ | PROT_WRITE);
 	/* The area has room for more than what the kernel executes between two readings. */
 	for (unsigned int i = 0; i < 300; i++) {
 		event_enable(area.fd);
