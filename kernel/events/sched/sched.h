@@ -177,51 +177,6 @@ static __always_inline void perf_ctx_unlock_thawed(struct perf_event_context *ct
 }
 
 /**
- * perf_cpu_side_lock - lock all contexts of this CPU's CPU side and freeze their clocks
- * @now: moment at which the clocks stand, as perf_clock() ns
- *
- * sparse counts the locks of the whole chain as the one of the CPU's own context.
- *
- * Context: interrupts off; the task's context is locked already, or stays unlocked
- */
-static inline void perf_cpu_side_lock(u64 now)
-	__acquires(&perf_cpu_context.ctx.lock)
-{
-	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
-	struct perf_event_context *ctx;
-
-	lockdep_assert_irqs_disabled();
-	raw_spin_lock(&cpuctx->ctx.lock);
-	perf_ctx_freeze(&cpuctx->ctx, now);
-	for_each_cgrp_ctx(ctx, cpuctx) {
-		perf_cgroup_ctx_lock(ctx, &cpuctx->ctx);
-		perf_ctx_freeze(ctx, now);
-		__release(&ctx->lock);
-	}
-}
-
-/**
- * perf_cpu_side_unlock - undo perf_cpu_side_lock()
- *
- * The contexts that are unlocked are those of the chain as it is now, which need not be those that
- * were locked: see cgroup.c.
- *
- * Context: interrupts off
- */
-static inline void perf_cpu_side_unlock(void)
-	__releases(&perf_cpu_context.ctx.lock)
-{
-	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
-	struct perf_event_context *ctx;
-
-	for_each_cgrp_ctx(ctx, cpuctx) {
-		__acquire(&ctx->lock);
-		perf_ctx_unlock_thawed(ctx);
-	}
-	perf_ctx_unlock_thawed(&cpuctx->ctx);
-}
-
-/**
  * struct perf_cpu_locks - all contexts of this CPU, locked and with their clocks frozen
  * @task_ctx: the running task's context when the locks were taken, or NULL. It stays locked even
  *	if it is deactivated meanwhile
@@ -232,31 +187,13 @@ struct perf_cpu_locks {
 	u64				now;
 };
 
-/*
- * The two functions of the guard are neutral for sparse, which does not see the second one called.
- */
-static inline void perf_cpu_contexts_lock(struct perf_cpu_locks *locks)
-{
-	locks->task_ctx = this_cpu_ptr(&perf_cpu_context)->task_ctx;
-	locks->now = perf_clock();
-	if (locks->task_ctx) {
-		raw_spin_lock(&locks->task_ctx->lock);
-		perf_ctx_freeze(locks->task_ctx, locks->now);
-		__release(&locks->task_ctx->lock);
-	}
-	perf_cpu_side_lock(locks->now);
-	__release(&perf_cpu_context.ctx.lock);
-}
-
-static inline void perf_cpu_contexts_unlock(struct perf_cpu_locks *locks)
-{
-	__acquire(&perf_cpu_context.ctx.lock);
-	perf_cpu_side_unlock();
-	if (locks->task_ctx) {
-		__acquire(&locks->task_ctx->lock);
-		perf_ctx_unlock_thawed(locks->task_ctx);
-	}
-}
+/* locks.c */
+void perf_cpu_side_lock(u64 now)
+	__acquires(&perf_cpu_context.ctx.lock);
+void perf_cpu_side_unlock(void)
+	__releases(&perf_cpu_context.ctx.lock);
+void perf_cpu_contexts_lock(struct perf_cpu_locks *locks);
+void perf_cpu_contexts_unlock(struct perf_cpu_locks *locks);
 
 /*
  * guard(perf_cpu_contexts)(): everything that is active on this CPU, locked in the order of core.h

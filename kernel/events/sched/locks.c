@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Locking of all contexts that are active on this CPU.
+ */
+#include "sched.h"
+
+/**
+ * perf_cpu_side_lock - lock all contexts of this CPU's CPU side and freeze their clocks
+ * @now: moment at which the clocks stand, as perf_clock() ns
+ *
+ * sparse counts the locks of the whole chain as the one of the CPU's own context.
+ *
+ * Context: interrupts off; the task's context is locked already, or stays unlocked
+ */
+void perf_cpu_side_lock(u64 now)
+	__acquires(&perf_cpu_context.ctx.lock)
+{
+	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+	struct perf_event_context *ctx;
+
+	lockdep_assert_irqs_disabled();
+	raw_spin_lock(&cpuctx->ctx.lock);
+	perf_ctx_freeze(&cpuctx->ctx, now);
+	for_each_cgrp_ctx(ctx, cpuctx) {
+		perf_cgroup_ctx_lock(ctx, &cpuctx->ctx);
+		perf_ctx_freeze(ctx, now);
+		__release(&ctx->lock);
+	}
+}
+
+/**
+ * perf_cpu_side_unlock - undo perf_cpu_side_lock()
+ *
+ * The contexts that are unlocked are those of the chain as it is now, which need not be those that
+ * were locked: see cgroup.c.
+ *
+ * Context: interrupts off
+ */
+void perf_cpu_side_unlock(void)
+	__releases(&perf_cpu_context.ctx.lock)
+{
+	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+	struct perf_event_context *ctx;
+
+	for_each_cgrp_ctx(ctx, cpuctx) {
+		__acquire(&ctx->lock);
+		perf_ctx_unlock_thawed(ctx);
+	}
+	perf_ctx_unlock_thawed(&cpuctx->ctx);
+}
+
+/*
+ * The two functions of the guard are neutral for sparse, which does not see the second one called.
+ */
+void perf_cpu_contexts_lock(struct perf_cpu_locks *locks)
+{
+	locks->task_ctx = this_cpu_ptr(&perf_cpu_context)->task_ctx;
+	locks->now = perf_clock();
+	if (locks->task_ctx) {
+		raw_spin_lock(&locks->task_ctx->lock);
+		perf_ctx_freeze(locks->task_ctx, locks->now);
+		__release(&locks->task_ctx->lock);
+	}
+	perf_cpu_side_lock(locks->now);
+	__release(&perf_cpu_context.ctx.lock);
+}
+
+void perf_cpu_contexts_unlock(struct perf_cpu_locks *locks)
+{
+	__acquire(&perf_cpu_context.ctx.lock);
+	perf_cpu_side_unlock();
+	if (locks->task_ctx) {
+		__acquire(&locks->task_ctx->lock);
+		perf_ctx_unlock_thawed(locks->task_ctx);
+	}
+}
