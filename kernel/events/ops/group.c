@@ -15,7 +15,7 @@
  * Every event that is scheduled in the PMU context keeps the PMU's module. When the last event of
  * that PMU itself leaves a group, the rest leaves the PMU context: group_leave_module().
  */
-static void group_epc_get(struct perf_event_pmu_context *epc)
+static noinline void group_epc_get(struct perf_event_pmu_context *epc)
 {
 	if (unlikely(epc->pmu->module))
 		__module_get(epc->pmu->module);

@@ -144,7 +144,7 @@ static int read_called(struct perf_event_context *ctx, void *arg)
  * Reads one event alone if its context is active on this CPU or on none, which is so for most
  * children. False if it is active elsewhere: nothing has been read then.
  */
-static __always_inline bool read_alone(struct reading *r)
+static noinline bool read_alone(struct reading *r)
 {
 	struct perf_event *event = r->event;
 	struct perf_event_context *ctx = READ_ONCE(event->ctx);

@@ -323,15 +323,12 @@ extern spinlock_t perf_buffers_lock;
 /* ring_buffer.c */
 struct perf_buffer *perf_buffer_alloc(struct perf_event *event, unsigned long nr_pages,
 				      bool writable);
+void perf_buffer_get(struct perf_buffer *rb);
 void perf_buffer_put(struct perf_buffer *rb);
 struct page *perf_buffer_page(struct perf_buffer *rb, unsigned long pgoff);
 struct perf_aux *perf_aux_alloc(struct perf_event *event, unsigned long pgoff,
 				unsigned long nr_pages, bool writable);
 void perf_aux_free(struct perf_aux *aux);
-static inline void perf_buffer_get(struct perf_buffer *rb)
-{
-	refcount_inc(&rb->refcount);
-}
 
 /* output.c: for samples. */
 void perf_output_sample_done(struct perf_output_handle *handle);

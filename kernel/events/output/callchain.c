@@ -232,7 +232,7 @@ static void callchain_collect_user(struct perf_callchain_entry_ctx *ctx, struct 
 	callchain_resolve_uretprobes(ctx->entry, from, in_order);
 }
 
-static __always_inline struct perf_callchain_entry *
+static noinline struct perf_callchain_entry *
 callchain_collect(struct pt_regs *regs, bool kernel, bool user, u32 max_stack, bool add_mark)
 {
 	struct perf_callchain_entry_ctx ctx = {};

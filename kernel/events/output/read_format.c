@@ -40,7 +40,7 @@ struct read_output {
 	struct perf_event		*event;
 };
 
-static __always_inline void read_output_put(void *arg, u64 word)
+static noinline void read_output_put(void *arg, u64 word)
 {
 	struct read_output *out = arg;
 

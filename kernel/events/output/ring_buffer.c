@@ -190,6 +190,17 @@ static void buffer_free_rcu(struct rcu_head *head)
 }
 
 /**
+ * perf_buffer_get - take a reference to a buffer
+ * @rb: buffer that has a reference already
+ *
+ * Context: any
+ */
+void perf_buffer_get(struct perf_buffer *rb)
+{
+	refcount_inc(&rb->refcount);
+}
+
+/**
  * perf_buffer_put - drop a reference to a buffer
  * @rb: the buffer; the last reference frees it after a grace period
  *

@@ -227,8 +227,8 @@ static u64 sample_regs_size(const struct perf_regs *regs, u64 mask)
 }
 
 /* The task's user registers; none if it has no user space. */
-static void sample_find_user_regs(struct perf_sample_data *data, struct perf_event *event,
-				  struct pt_regs *regs)
+static noinline void sample_find_user_regs(struct perf_sample_data *data,
+					   struct perf_event *event, struct pt_regs *regs)
 {
 	/* A wake-up is reported to events of the woken task: current is another task. */
 	if (event->hw.target && event->hw.target != current) {
@@ -260,8 +260,8 @@ static void sample_prepare_intr_regs(struct perf_sample_data *data, struct perf_
 	data->dyn_size += sample_regs_size(&data->regs_intr, event->attr.sample_regs_intr);
 }
 
-static void sample_write_regs(struct perf_output_handle *handle, const struct perf_regs *regs,
-			      u64 mask)
+static noinline void sample_write_regs(struct perf_output_handle *handle,
+				       const struct perf_regs *regs, u64 mask)
 {
 	sample_put_u64(handle, regs->abi);
 	if (regs->abi == PERF_SAMPLE_REGS_ABI_NONE)
@@ -560,8 +560,8 @@ static __always_inline void sample_prepare(struct perf_sample_data *data, struct
 		sample_trim_callchain(data, event);
 }
 
-void perf_prepare_sample(struct perf_sample_data *data, struct perf_event *event,
-			 struct pt_regs *regs)
+noinline void perf_prepare_sample(struct perf_sample_data *data, struct perf_event *event,
+				  struct pt_regs *regs)
 {
 	sample_prepare(data, event, regs);
 }
@@ -647,9 +647,15 @@ static __always_inline void sample_drop_callchain(struct perf_sample_data *data)
 	perf_callchain_release(data->callchain);
 }
 
-/* @begin and @end: one pair of perf_output_begin*() and perf_output_end*(). */
+/*
+ * @prepare: sample_prepare() inline or as a function; @begin and @end: one pair of
+ * perf_output_begin*() and perf_output_end*().
+ */
 static __always_inline int sample_output(struct perf_event *event, struct perf_sample_data *data,
 					 struct pt_regs *regs,
+					 void (*prepare)(struct perf_sample_data *data,
+							 struct perf_event *event,
+							 struct pt_regs *regs),
 					 int (*begin)(struct perf_output_handle *handle,
 						      struct perf_sample_data *data,
 						      struct perf_event *event, unsigned int size),
@@ -664,7 +670,7 @@ static __always_inline int sample_output(struct perf_event *event, struct perf_s
 		return -ENOENT;
 
 	guard(rcu)();
-	sample_prepare(data, event, regs);
+	prepare(data, event, regs);
 	perf_prepare_header(&header, data, event, regs);
 	ret = -E2BIG;
 	if (likely(header.size))
@@ -683,7 +689,8 @@ static __always_inline int sample_output(struct perf_event *event, struct perf_s
 void perf_event_output_forward(struct perf_event *event, struct perf_sample_data *data,
 			       struct pt_regs *regs)
 {
-	sample_output(event, data, regs, perf_output_begin_forward, perf_output_end_overflow);
+	sample_output(event, data, regs, sample_prepare, perf_output_begin_forward,
+		      perf_output_end_overflow);
 }
 
 /* Fields that the driver sets for each sample of a batch, or that are the same in all of them. */
@@ -696,7 +703,7 @@ bool perf_sample_batch_begin(struct perf_sample_batch *batch, struct perf_event 
 	if (event->attr.sample_type & ~BATCH_FIELDS)
 		return false;
 	batch->event = event;
-	sample_prepare(data, event, regs);
+	perf_prepare_sample(data, event, regs);
 	perf_prepare_header(&batch->header, data, event, regs);
 	return batch->header.size &&
 	       perf_output_begin_many(&batch->handle, event, nr * batch->header.size);
@@ -719,7 +726,7 @@ static noinline int sample_output_any(struct perf_event *event, struct perf_samp
 				      struct pt_regs *regs,
 				      void (*end)(struct perf_output_handle *handle))
 {
-	return sample_output(event, data, regs, perf_output_begin, end);
+	return sample_output(event, data, regs, perf_prepare_sample, perf_output_begin, end);
 }
 
 void perf_event_output_backward(struct perf_event *event, struct perf_sample_data *data,

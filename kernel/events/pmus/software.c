@@ -170,7 +170,8 @@ static __always_inline void swevent_fire_ctx(struct perf_event_context *ctx, u32
 	}
 }
 
-static __always_inline void swevent_fire(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr)
+/* Without a recursion check, for hooks of the scheduler. */
+noinline void ___perf_sw_event(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr)
 {
 	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
 	struct perf_event_context *ctx;
@@ -186,12 +187,6 @@ static __always_inline void swevent_fire(u32 event_id, u64 nr, struct pt_regs *r
 		swevent_fire_ctx(ctx, event_id, nr, regs, addr);
 }
 
-/* Without a recursion check, for hooks of the scheduler. */
-void ___perf_sw_event(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr)
-{
-	swevent_fire(event_id, nr, regs, addr);
-}
-
 /* A hit inside the handling of another hit does not count: a fault while a user stack is copied. */
 void __perf_sw_event(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr)
 {
@@ -200,7 +195,7 @@ void __perf_sw_event(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr)
 	preempt_disable_notrace();
 	rctx = perf_swevent_get_recursion_context();
 	if (likely(rctx >= 0)) {
-		swevent_fire(event_id, nr, regs, addr);
+		___perf_sw_event(event_id, nr, regs, addr);
 		perf_swevent_put_recursion_context(rctx);
 	}
 	preempt_enable_notrace();

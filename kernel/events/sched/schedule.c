@@ -428,7 +428,7 @@ static noinline void sched_drop_slot(struct perf_schedule *s, unsigned int i)
  * buffer or a PMU that is in use. Drops the group's slots. Returns true if the group waits for the
  * next slice, false if it is pinned and has failed.
  */
-static bool sched_start_failed(struct perf_schedule *s, struct perf_event *leader)
+static noinline bool sched_start_failed(struct perf_schedule *s, struct perf_event *leader)
 {
 	for (unsigned int i = s->nr; i--;) {
 		if (s->slot[i].event->group_leader == leader)
@@ -467,7 +467,7 @@ static void sched_stop_cpu_side(struct perf_cpu_pmu_context *cpc, const struct p
 	sched_mark_leaders(new, false, mark);
 	for (int i = 0; i < cpc->nr_cpu_side_running; i++) {
 		if (cpc->cpu_side[i]->sched_mark != mark)
-			__perf_group_stop(cpc->cpu_side[i]);
+			perf_group_stop(cpc->cpu_side[i]);
 	}
 	cpc->nr_cpu_side_running = 0;
 }
@@ -492,7 +492,7 @@ static __always_inline void sched_change_cpu_side(struct perf_cpu_pmu_context *c
 			continue;
 		}
 		if (event->state == PERF_EVENT_STATE_INACTIVE &&
-		    unlikely(__perf_group_start(leader))) {
+		    unlikely(perf_group_start(leader))) {
 			epc->overcommitted |= sched_start_failed(new, leader);
 			continue;
 		}
@@ -740,7 +740,7 @@ noinline bool perf_sched_load_again(struct perf_cpu_pmu_context *cpc,
 }
 
 /* CPU side locked. */
-static void sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu)
+static noinline void sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu)
 {
 	struct perf_event_pmu_context *base = perf_sched_base(pmu);
 
@@ -749,7 +749,8 @@ static void sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu)
 }
 
 /* Task's context and CPU side locked. */
-static void sched_load_task(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
+static noinline void sched_load_task(struct perf_cpu_pmu_context *cpc,
+				     struct perf_event_pmu_context *epc)
 {
 	if (!sched_task_valid(cpc, epc))
 		sched_compile_task(cpc, epc);
@@ -889,7 +890,7 @@ static bool sched_extend(struct perf_event_pmu_context *epc, struct perf_event *
 }
 
 /* Drops a group that was stopped from a schedule. Returns whether it had slots. */
-static bool sched_reduce(struct perf_schedule *s, const struct perf_event *leader)
+static noinline bool sched_reduce(struct perf_schedule *s, const struct perf_event *leader)
 {
 	bool had = false;
 
@@ -917,8 +918,7 @@ static bool sched_reduce_base(struct perf_cpu_pmu_context *cpc, struct perf_even
 		return false;
 	leader->pmu_ctx->seq++;
 	base->sched_cpu_side = ++cpc->cpu_side_seq;
-	sched_apply_base(cpc, base);
-	return true;
+	return perf_sched_load_again(cpc, base);
 }
 
 /* As perf_sched_group_removed(), for a group of a task. False: compile. */
