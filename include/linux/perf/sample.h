@@ -251,19 +251,6 @@ int perf_output_begin_forward(struct perf_output_handle *handle, struct perf_sam
 			      struct perf_event *event, unsigned int size);
 
 /**
- * perf_output_begin_backward - perf_output_begin_forward() for a backward buffer
- * @handle: result
- * @data: sample data of the record
- * @event: event of the record
- * @size: size of the record, bytes
- *
- * Context: as perf_output_begin()
- * Return: as perf_output_begin()
- */
-int perf_output_begin_backward(struct perf_output_handle *handle, struct perf_sample_data *data,
-			       struct perf_event *event, unsigned int size);
-
-/**
  * perf_output_end - complete a record
  * @handle: write in progress
  */

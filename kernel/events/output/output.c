@@ -212,12 +212,6 @@ int perf_output_begin_forward(struct perf_output_handle *handle, struct perf_sam
 	return output_begin(handle, data, event, size, false, false);
 }
 
-int perf_output_begin_backward(struct perf_output_handle *handle, struct perf_sample_data *data,
-			       struct perf_event *event, unsigned int size)
-{
-	return output_begin(handle, data, event, size, true, false);
-}
-
 int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data *data,
 		      struct perf_event *event, unsigned int size)
 {
@@ -276,7 +270,7 @@ void perf_output_end(struct perf_output_handle *handle)
 
 /**
  * perf_output_end_overflow - end a record without SIGIO
- * @handle: the record, from perf_output_begin_forward() or perf_output_begin_backward()
+ * @handle: the record, from perf_output_begin_forward()
  *
  * For the sample of an overflow: perf_event_overflow() sends the signal.
  *
