@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Architectural performance monitoring of Intel and Zhaoxin processors: the registers, and their
- * description in CPUID.0AH.
+ * description in CPUID.0AH and CPUID.23H.
  *
- * Manual: SDM 3B, "Architectural Performance Monitoring".
+ * Manual: SDM 3B, "Architectural Performance Monitoring"; leaf 23H: SDM 2A, "CPUID".
  */
 #include <linux/cpufeature.h>
 #include <linux/init.h>
@@ -12,10 +12,23 @@
 
 #define PERF_CAP_FW_WRITE	BIT_ULL(13)
 
+/* CPUID.23H.0: sub-leaves in EAX, features in EBX. */
+#define EXT_COUNTERS		BIT(1)
+#define EXT_UMASK2		BIT(0)
+#define EXT_EQ			BIT(1)
+
+#define ARCHPERF_ENABLE							\
+	.enable		= ARCH_PERFMON_EVENTSEL_ENABLE,			\
+	.ack_lvt	= true
+
+#define ARCHPERF_GLOBAL							\
+	X86_PMU_REGS_GLOBAL(MSR_CORE_PERF_GLOBAL_CTRL, MSR_CORE_PERF_GLOBAL_STATUS,	\
+			    MSR_CORE_PERF_GLOBAL_OVF_CTRL)
+
 #define ARCHPERF_REGISTERS									\
 	X86_PMU_REGS_COUNTERS(MSR_ARCH_PERFMON_EVENTSEL0, MSR_ARCH_PERFMON_PERFCTR0, 1),	\
-	.enable		= ARCH_PERFMON_EVENTSEL_ENABLE,					\
-	.ack_lvt	= true
+	.fixed		= MSR_ARCH_PERFMON_FIXED_CTR0,					\
+	ARCHPERF_ENABLE
 
 /* Version 1 has no GLOBAL_CTRL: counters are enabled in their selects. */
 static const struct x86_pmu_regs archperf_regs_v1 __initconst = {
@@ -27,8 +40,17 @@ static const struct x86_pmu_regs archperf_regs_v1 __initconst = {
 static const struct x86_pmu_regs archperf_regs_v2 __initconst = {
 	.name		= "architectural with global control",
 	ARCHPERF_REGISTERS,
-	X86_PMU_REGS_GLOBAL(MSR_CORE_PERF_GLOBAL_CTRL, MSR_CORE_PERF_GLOBAL_STATUS,
-			    MSR_CORE_PERF_GLOBAL_OVF_CTRL),
+	ARCHPERF_GLOBAL,
+};
+
+/* The old numbers have room for 8 general counters, which parts of version 6 exceed. */
+static const struct x86_pmu_regs archperf_regs_v6 __initconst = {
+	.name		= "architectural, version 6",
+	X86_PMU_REGS_COUNTERS(MSR_IA32_PMC_V6_GP0_CFG_A, MSR_IA32_PMC_V6_GP0_CTR,
+			      MSR_IA32_PMC_V6_STEP),
+	.fixed		= MSR_IA32_PMC_V6_FX0_CTR,
+	ARCHPERF_ENABLE,
+	ARCHPERF_GLOBAL,
 };
 
 /*
@@ -48,16 +70,21 @@ static u64 archperf_fixed_counters(const struct archperf_leaf *leaf)
 	n = min_t(unsigned int, n, INTEL_PMC_MAX_FIXED);
 	set = (1ULL << n) - 1;
 	if (version >= 5)
-		set |= leaf->ecx & GENMASK(INTEL_PMC_MAX_FIXED - 1, 0);
+		set |= (leaf->ecx | leaf->fixed) & GENMASK(INTEL_PMC_MAX_FIXED - 1, 0);
 	return set << INTEL_PMC_IDX_FIXED;
 }
 
-/* A write sets 32 bits and copies bit 31 upwards, unless the part has full-width writes. */
+/*
+ * A write sets 32 bits and copies bit 31 upwards, unless the part has full-width writes. Those of
+ * version 6 have numbers of their own.
+ */
 static void __init archperf_set_write_width(struct x86_pmu *xpmu)
 {
 	u64 caps = 0;
 
-	xpmu->write_bits = 32;
+	xpmu->write_bits = xpmu->version >= 6 ? xpmu->width : 32;
+	if (xpmu->version >= 6)
+		return;
 	if (boot_cpu_has(X86_FEATURE_PDCM))
 		rdmsrl_safe(MSR_IA32_PERF_CAPABILITIES, &caps);
 	if (!(caps & PERF_CAP_FW_WRITE))
@@ -75,15 +102,15 @@ static void __init archperf_set_select_mask(struct x86_pmu *xpmu, const struct a
 		xpmu->select_mask |= ARCH_PERFMON_EVENTSEL_ANY;
 	if (flags & X86_MODEL_TSX && boot_cpu_has(X86_FEATURE_RTM))
 		xpmu->select_mask |= HSW_IN_TX | HSW_IN_TX_CHECKPOINTED;
-	if (flags & X86_MODEL_UMASK2)
+	if (flags & X86_MODEL_UMASK2 || leaf->features & EXT_UMASK2)
 		xpmu->select_mask |= ARCH_PERFMON_EVENTSEL_UMASK2;
-	if (flags & X86_MODEL_EQ)
+	if (flags & X86_MODEL_EQ || leaf->features & EXT_EQ)
 		xpmu->select_mask |= ARCH_PERFMON_EVENTSEL_EQ;
 }
 
 /**
  * archperf_counters - the counters of a CPU
- * @leaf: CPUID.0AH
+ * @leaf: what CPUID says
  *
  * Return: set of counters
  */
@@ -91,22 +118,32 @@ u64 archperf_counters(const struct archperf_leaf *leaf)
 {
 	unsigned int n = min_t(unsigned int, leaf->eax.split.num_counters, INTEL_PMC_MAX_GENERIC);
 
-	return ((1ULL << n) - 1) | archperf_fixed_counters(leaf);
+	return ((1ULL << n) - 1) | leaf->general | archperf_fixed_counters(leaf);
 }
 
 /**
- * archperf_read_leaf - read CPUID.0AH of this CPU
+ * archperf_read_leaf - read CPUID.0AH and CPUID.23H of this CPU
  * @leaf: set to the result
  */
 void archperf_read_leaf(struct archperf_leaf *leaf)
 {
+	u32 subleaves, ecx, edx;
+
 	cpuid(10, &leaf->eax.full, &leaf->ebx.full, &leaf->ecx, &leaf->edx.full);
+	leaf->features = 0;
+	leaf->general = 0;
+	leaf->fixed = 0;
+	if (leaf->eax.split.version_id < 6 || !boot_cpu_has(X86_FEATURE_ARCH_PERFMON_EXT))
+		return;
+	cpuid_count(ARCH_PERFMON_EXT_LEAF, 0, &subleaves, &leaf->features, &ecx, &edx);
+	if (subleaves & EXT_COUNTERS)
+		cpuid_count(ARCH_PERFMON_EXT_LEAF, 1, &leaf->general, &leaf->fixed, &ecx, &edx);
 }
 
 /**
  * archperf_setup - fill x86_pmu_regs and a PMU from CPUID
  * @xpmu: PMU to fill
- * @leaf: CPUID.0AH
+ * @leaf: what CPUID says
  * @model: tables for the PMU
  */
 void __init archperf_setup(struct x86_pmu *xpmu, const struct archperf_leaf *leaf,
@@ -118,7 +155,8 @@ void __init archperf_setup(struct x86_pmu *xpmu, const struct archperf_leaf *lea
 	xpmu->width = leaf->eax.split.bit_width;
 	xpmu->arch_len = min_t(u32, leaf->eax.split.mask_length, 32);
 	xpmu->arch_missing = leaf->ebx.full;
-	x86_pmu_regs = xpmu->version >= 2 ? archperf_regs_v2 : archperf_regs_v1;
+	x86_pmu_regs = xpmu->version >= 6 ? archperf_regs_v6 :
+		       xpmu->version >= 2 ? archperf_regs_v2 : archperf_regs_v1;
 	archperf_set_write_width(xpmu);
 	archperf_set_select_mask(xpmu, leaf);
 }

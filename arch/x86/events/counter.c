@@ -38,7 +38,7 @@ u64 x86_counter_read(const struct x86_pmu_cpu *cpu, unsigned int idx)
 static u32 x86_counter_msr(const struct x86_pmu_cpu *cpu, unsigned int idx)
 {
 	if (x86_counter_is_fixed(idx))
-		return MSR_ARCH_PERFMON_FIXED_CTR0 + idx - INTEL_PMC_IDX_FIXED;
+		return x86_pmu_regs.fixed + (idx - INTEL_PMC_IDX_FIXED) * x86_pmu_regs.step;
 	return x86_pmu_regs.counter_write + (idx + cpu->thread_offset) * x86_pmu_regs.step;
 }
 

@@ -123,16 +123,27 @@ static bool x86_cache_op_invalid(u32 cache, u32 op)
 
 /* ------------------------------------------------------------------- counters */
 
-/* Selections of fixed counters: SDM 3B, "Association of Fixed-Function Performance Counters". */
-static const u16 x86_fixed_select[] = { 0x00c0, 0x003c, 0x0300, 0x0400 };
+/*
+ * Selections of fixed counters, and their numbers: SDM 3B, "Association of Fixed-Function
+ * Performance Counters". The last three have two: that of the general counters is listed, too.
+ */
+static const struct x86_fixed_select {
+	u16	select;
+	u8	counter;
+} x86_fixed_selects[] = {
+	{ 0x00c0, 0 }, { 0x003c, 1 }, { 0x0300, 2 }, { 0x0400, 3 },
+	{ 0x0500, 4 }, { 0x0073, 4 },		/* TOPDOWN_BAD_SPECULATION.ALL */
+	{ 0x0600, 5 }, { 0x019c, 5 },		/* TOPDOWN_FE_BOUND.ALL */
+	{ 0x0700, 6 }, { 0x02c2, 6 },		/* TOPDOWN_RETIRING.ALL */
+};
 
 static u64 x86_fixed_counter_for(u64 config)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(x86_fixed_select); i++)
-		if (config == x86_fixed_select[i])
-			return X86_FIXED(i);
+	for (i = 0; i < ARRAY_SIZE(x86_fixed_selects); i++)
+		if (config == x86_fixed_selects[i].select)
+			return X86_FIXED(x86_fixed_selects[i].counter);
 	return 0;
 }
 

@@ -279,6 +279,7 @@ struct x86_model {
  * @select: MSR of the first event select
  * @counter: MSR of the first counter
  * @counter_write: MSR for writes of the first counter in full width; @counter if there is no other
+ * @fixed: MSR of the first fixed counter
  * @step: distance of MSR numbers from one counter to the next
  * @global_ctrl: MSR with an enable bit for each counter; 0: none
  * @global_status: MSR with an overflow bit for each counter; 0: none
@@ -300,6 +301,7 @@ struct x86_pmu_regs {
 	u32		select;
 	u32		counter;
 	u32		counter_write;
+	u32		fixed;
 	u32		step;
 	u32		global_ctrl;
 	u32		global_status;

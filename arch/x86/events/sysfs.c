@@ -43,6 +43,8 @@ struct format_attr {
 	u32			flag;
 };
 
+#define FORMAT_UMASK16	BIT(20)		/* umask has 16 bits */
+#define FORMAT_EQ	BIT(21)
 #define FORMAT_ANY	BIT(22)
 #define FORMAT_TX	BIT(23)
 #define FORMAT_EVENT8	BIT(24)		/* the event code has 8 bits */
@@ -69,7 +71,7 @@ static struct format_attr format_##_id = {				\
 FORMAT("event", event8, "config:0-7", FORMAT_EVENT8);
 FORMAT("event", event12, "config:0-7,32-35", FORMAT_EVENT12);
 FORMAT("umask", umask8, "config:8-15", FORMAT_UMASK8);
-FORMAT("umask", umask16, "config:8-15,40-47", X86_MODEL_UMASK2);
+FORMAT("umask", umask16, "config:8-15,40-47", FORMAT_UMASK16);
 FORMAT("edge", edge, "config:18", FORMAT_SELECT);
 FORMAT("pc", pc, "config:19", FORMAT_PC);
 FORMAT("any", any, "config:21", FORMAT_ANY);
@@ -77,7 +79,7 @@ FORMAT("inv", inv, "config:23", FORMAT_SELECT);
 FORMAT("cmask", cmask, "config:24-31", FORMAT_SELECT);
 FORMAT("in_tx", in_tx, "config:32", FORMAT_TX);
 FORMAT("in_tx_cp", in_tx_cp, "config:33", FORMAT_TX);
-FORMAT("eq", eq, "config:36", X86_MODEL_EQ);
+FORMAT("eq", eq, "config:36", FORMAT_EQ);
 FORMAT("offcore_rsp", offcore_rsp, "config1:0-63", FORMAT_OFFCORE);
 FORMAT("ldlat", ldlat, "config1:0-15", X86_MODEL_LDLAT);
 FORMAT("frontend", frontend, "config1:0-23", FORMAT_FRONTEND);
@@ -115,8 +117,9 @@ static u32 x86_format_flags(const struct x86_pmu *xpmu)
 		return flags;
 	flags |= FORMAT_SELECT;
 	flags |= xpmu->select_mask & GENMASK_ULL(35, 34) ? FORMAT_EVENT12 : FORMAT_EVENT8;
-	if (!(flags & X86_MODEL_UMASK2))
-		flags |= FORMAT_UMASK8;
+	flags |= xpmu->select_mask & ARCH_PERFMON_EVENTSEL_UMASK2 ? FORMAT_UMASK16 : FORMAT_UMASK8;
+	if (xpmu->select_mask & ARCH_PERFMON_EVENTSEL_EQ)
+		flags |= FORMAT_EQ;
 	if (xpmu->select_mask & ARCH_PERFMON_EVENTSEL_ANY)
 		flags |= FORMAT_ANY;
 	if (flags & X86_MODEL_TSX && xpmu->select_mask & HSW_IN_TX)

@@ -164,6 +164,52 @@ static void alderlake_big_cores_have_more_counters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, intel_hybrid_counters(&redwoodcove_model, &leaf, false), ARCH(6, 3));
 }
 
+/* CPUID.0AH has 8 general and 4 fixed counters at most: leaf 23H has the others. */
+static void leaf_23h_has_further_counters(struct kunit *test)
+{
+	struct archperf_leaf leaf = { };
+
+	leaf.eax.split.version_id = 6;
+	leaf.eax.split.num_counters = 8;
+	leaf.edx.split.num_counters_fixed = 3;
+	leaf.ecx = 0x7;
+	KUNIT_EXPECT_EQ(test, archperf_counters(&leaf), ARCH(8, 3));
+	leaf.general = 0x3ff;
+	leaf.fixed = 0xf;
+	KUNIT_EXPECT_EQ(test, archperf_counters(&leaf), ARCH(10, 4));
+	leaf.general = 0xff;
+	leaf.fixed = 0x77;
+	KUNIT_EXPECT_EQ(test, archperf_counters(&leaf), ARCH(8, 7) & ~X86_FIXED(3));
+}
+
+/* SDM 3B and event file LNL (skymont): fixed counters 4 to 6 are for top-down. */
+static void skymont_counts_topdown_by_fixed_counters(struct kunit *test)
+{
+	static const struct {
+		u16 general, fixed;
+		u64 counter;
+	} event[] = {
+		{ 0x0073, 0x0500, X86_FIXED(4) },
+		{ 0x019c, 0x0600, X86_FIXED(5) },
+		{ 0x02c2, 0x0700, X86_FIXED(6) },
+	};
+	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, xpmu);
+	xpmu->model = &skymont_model;
+	for (i = 0; i < ARRAY_SIZE(event); i++) {
+		xpmu->counters = ARCH(8, 7) & ~X86_FIXED(3);
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, event[i].general),
+				GENERAL(8) | event[i].counter);
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, event[i].fixed), event[i].counter);
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, event[i].general | BIT_ULL(23)),
+				GENERAL(8));
+		xpmu->counters = ARCH(8, 3);
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, event[i].general), GENERAL(8));
+	}
+}
+
 /* A CPU of another microarchitecture than the first one, or with fewer counters, has no PMU. */
 static void core_unlike_the_first_has_no_pmu(struct kunit *test)
 {
@@ -699,6 +745,8 @@ static struct kunit_case x86_pmu_models_cases[] = {
 	KUNIT_CASE(last_level_values_match_event_files),
 	KUNIT_CASE(frontend_events_have_their_register),
 	KUNIT_CASE(alderlake_big_cores_have_more_counters),
+	KUNIT_CASE(leaf_23h_has_further_counters),
+	KUNIT_CASE(skymont_counts_topdown_by_fixed_counters),
 	KUNIT_CASE(core_unlike_the_first_has_no_pmu),
 	KUNIT_CASE(remote_memory_events_on_servers_only),
 	KUNIT_CASE(broadwell_llc_misses_have_local_memory_bit),
