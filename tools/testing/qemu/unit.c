@@ -187,6 +187,13 @@ static void intel_describe(const u32 *a)
 	pmu.n = (a[0] >> 8) & 255;
 	pmu.w = (a[0] >> 16) & 255;
 	pmu.nf = a[3] & 31;
+	if (pmu.ver >= 6) {
+		/* Those of this machine have no gaps. */
+		get_cpuid(0x23, 1, r);
+		pmu.n = __builtin_ctz(~r[0]);
+		pmu.nf = __builtin_ctz(~r[1]);
+		get_cpuid(1, 0, r);
+	}
 	pmu.pdcm = r[2] >> 15 & 1;
 	pmu.bts = (r[3] >> 21 & 1) && !(read_msr(0x1a0) >> 11 & 1);
 	pmu.pebs = (r[3] >> 21 & 1) && !(read_msr(0x1a0) >> 12 & 1);
@@ -229,6 +236,8 @@ static void intel_check_selects(void)
 	}
 	check_write("evtsel", 0x186, 0xff4f00c0 & ~0x400000, 0xff4f00c0 & ~0x400000);
 	check_eq("evtsel any", write_msr(0x186, 1 << 21), !(pmu.ver == 3 || pmu.ver == 4));
+	check_eq("evtsel EQ", write_msr(0x186, 1ull << 36), pmu.ver < 6);
+	check_eq("evtsel UMASK2", write_msr(0x186, 0xffull << 40), pmu.ver < 6);
 	check_gp("evtsel bit 32", 0x186, 1ull << 32);
 	write_msr(0x186, 0);
 	check_gp("absent evtsel", 0x186 + pmu.n, 0);
@@ -457,6 +466,96 @@ static void intel_check_branch_overflow(void)
 	write_msr(0x186, 0);
 }
 
+static void v6_check_cpuid(void)
+{
+	u32 r[4];
+
+	get_cpuid(7, 1, r);
+	check_eq("leaf 23H is announced", r[0] >> 8 & 1, 1);
+	get_cpuid(0xa, 0, r);
+	check_eq("leaf 0AH has 8 counters at most", r[0] >> 8 & 255, 8);
+	check_eq("and 4 fixed ones", r[3] & 31, 4);
+	check_eq("the same as a set", r[2], 0xf);
+	get_cpuid(0x23, 0, r);
+	check_eq("sub-leaves", r[0], 0xb);
+	check_eq("UMASK2 and EQ", r[1], 3);
+	get_cpuid(0x23, 1, r);
+	check_eq("general counters", r[0], (1u << pmu.n) - 1);
+	check_eq("fixed counters", r[1], (1u << pmu.nf) - 1);
+	get_cpuid(0x23, 3, r);
+	check_eq("events", r[0], 0xfff);
+}
+
+/* Each register has two numbers. */
+static void v6_check_aliases(void)
+{
+	u32 i;
+
+	for (i = 0; i < pmu.n; i++) {
+		check_write("counter", 0x1900 + 4 * i, pmu.mask - i, pmu.mask - i);
+		check_eq("by its old number", read_msr(0xc1 + i), pmu.mask - i);
+		check_eq("rdpmc", read_pmc(i), pmu.mask - i);
+		check_gp("counter above the width", 0x1900 + 4 * i, pmu.mask + 1);
+		check_write("select", 0x1901 + 4 * i, 0x1300c0 + i, 0x1300c0 + i);
+		check_eq("select by its old number", read_msr(0x186 + i), 0x1300c0 + i);
+		write_msr(0x1901 + 4 * i, 0);
+		check_gp("no reload", 0x1902 + 4 * i, 0);
+		check_gp("no extension", 0x1903 + 4 * i, 0);
+	}
+	check_gp("no further counter", 0x1900 + 4 * i, 0);
+	check_gp("no further select", 0x1901 + 4 * i, 0);
+	for (i = 0; i < pmu.nf; i++) {
+		check_write("fixed counter", 0x1980 + 4 * i, pmu.mask - i, pmu.mask - i);
+		check_eq("fixed by its old number", read_msr(0x309 + i), pmu.mask - i);
+		check_eq("rdpmc fixed", read_pmc(1u << 30 | i), pmu.mask - i);
+		check_gp("fixed has no select", 0x1981 + 4 * i, 0);
+	}
+	check_gp("no further fixed counter", 0x1980 + 4 * i, 0);
+}
+
+/* What event @select counts of a loop. */
+static u64 v6_count(u64 select)
+{
+	write_msr(0x186, 0x420000 | select);
+	return count_loop(1000);
+}
+
+static __noclone u64 v6_count_fixed(u32 n)
+{
+	write_msr(0x38d, 1ull << (4 * n));
+	write_msr(0x1980 + 4 * n, 0);
+	run_loop(0x38f, 1ull << (32 + n), 1000);
+	write_msr(0x38f, 0);
+	write_msr(0x38d, 0);
+	return read_msr(0x1980 + 4 * n);
+}
+
+/* Of the slots, four in each cycle, an eighth is bad speculation, and so on: README.md. */
+static void v6_check_topdown(void)
+{
+	u64 cycles = v6_count(0x003c);
+
+	check_eq("cycles of 1000 rounds", cycles > 2000 && cycles < 2020, 1);
+	check_eq("slots", v6_count(0x01a4), 4 * cycles);
+	check_eq("backend bound", v6_count(0x02a4), cycles);
+	check_eq("bad speculation", v6_count(0x0073), cycles / 2);
+	check_eq("frontend bound", v6_count(0x019c), cycles / 2);
+	check_eq("retiring", v6_count(0x02c2), 2 * cycles);
+	check_eq("a second umask: no event", v6_count(0x01a4 | 1ull << 40), 0);
+	write_msr(0x186, 0);
+	cycles = v6_count_fixed(1);
+	check_eq("fixed bad speculation", v6_count_fixed(4), cycles / 2);
+	check_eq("fixed frontend bound", v6_count_fixed(5), cycles / 2);
+	check_eq("fixed retiring", v6_count_fixed(6), 2 * cycles);
+}
+
+static void test_v6(void)
+{
+	v6_check_cpuid();
+	v6_check_aliases();
+	v6_check_topdown();
+}
+
 static void test_intel(u32 *a)
 {
 	intel_describe(a);
@@ -480,6 +579,8 @@ static void test_intel(u32 *a)
 	intel_check_rep();
 	intel_check_fractions();
 	intel_check_branch_overflow();
+	if (pmu.ver >= 6)
+		test_v6();
 	if (pmu.exact)
 		test_exact_branches();
 	if ((pmu.caps & 0x3f) == 0x3f)
