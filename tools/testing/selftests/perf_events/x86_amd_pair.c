@@ -170,8 +170,9 @@ static bool groups_have_room(void)
 
 /*
  * Seven events of two and one counters take turns: each counts for its share of the time. An
- * instruction is a nanosecond. They count instructions of user space. Its share of the time is the
- * same in all turns, because the kernel executes as many instructions at each tick.
+ * instruction is a nanosecond. They count instructions of user space. Its share of the time is
+ * nearly the same in all turns, because the kernel executes as many instructions at each tick: a
+ * half more or less, on a debug kernel.
  */
 static bool pairs_take_turns(void)
 {
@@ -200,7 +201,8 @@ static bool pairs_take_turns(void)
 		good &= expect(t.running > t.enabled / 4 && t.running < t.enabled,
 			       "event %u ran for %llu of %llu ns", i, (unsigned long long)t.running,
 			       (unsigned long long)t.enabled);
-		good &= expect_near_permille("count", t.value / each, t.running * share, 10);
+		good &= expect_near_permille("count", t.value / each, t.running * share,
+					     10 + (1 - share) * 500);
 	}
 	return good;
 }
