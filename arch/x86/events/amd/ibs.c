@@ -30,6 +30,9 @@
 /* hw_perf_event::flags */
 #define AMD_IBS_NO_KERNEL	BIT(0)	/* opened by a user without access to the kernel */
 
+/* attr.config1 */
+#define AMD_IBS_LATENCY		GENMASK_ULL(11, 0)	/* samples of loads that take longer */
+
 /* attr.config2 */
 #define AMD_IBS_SWFILT		BIT_ULL(0)	/* exclude_user and exclude_kernel drop samples */
 
@@ -291,6 +294,13 @@ static bool amd_ibs_is_excluded(const struct perf_event *event, struct pt_regs *
 	return user_mode(regs) ? event->attr.exclude_user : event->attr.exclude_kernel;
 }
 
+/* The processor drops samples by a latency that is rounded down. */
+static bool amd_ibs_is_too_fast(const struct perf_event *event, const u64 *regs)
+{
+	return event->hw.config & AMD_IBS_OP_LATENCY_EN &&
+	       !amd_ibs_is_slower(regs, event->attr.config1 & AMD_IBS_LATENCY);
+}
+
 /* Writes the sample. Returns whether the event has to be stopped. */
 static int amd_ibs_sample(struct amd_ibs *ibs, struct perf_event *event, u64 ctl,
 			  struct pt_regs *iregs)
@@ -303,7 +313,7 @@ static int amd_ibs_sample(struct amd_ibs *ibs, struct perf_event *event, u64 ctl
 
 	n = amd_ibs_read_regs(ibs, ctl, record.regs);
 	if (!amd_ibs_fill_regs(ibs, record.regs, iregs, &regs) ||
-	    amd_ibs_is_excluded(event, &regs))
+	    amd_ibs_is_excluded(event, &regs) || amd_ibs_is_too_fast(event, record.regs))
 		return perf_event_account_interrupt(event);
 
 	perf_sample_data_init(&data, 0, event->hw.last_period);
@@ -395,6 +405,21 @@ static int amd_ibs_init_exclude(struct perf_event *event)
 	return 0;
 }
 
+/* Family 1Ah, erratum 1606: the filter of latencies needs that of L3 misses. */
+static int amd_ibs_init_latency(const struct amd_ibs *ibs, struct perf_event *event)
+{
+	unsigned int cycles = event->attr.config1 & AMD_IBS_LATENCY;
+
+	if (!ibs->is_op || !(amd_ibs_caps & AMD_IBS_LDLAT) || !cycles)
+		return 0;
+	if (cycles < 128 || cycles > 2048)
+		return perf_refuse(-EINVAL, "config1: ldlat must be from 128 to 2048");
+	event->hw.config |= amd_ibs_op_latency(cycles);
+	if (boot_cpu_has(X86_FEATURE_ZEN5))
+		event->hw.config |= AMD_IBS_OP_L3_MISS;
+	return 0;
+}
+
 /* One event of a group can run at a time. */
 static int amd_ibs_init_group(struct perf_event *event)
 {
@@ -425,12 +450,13 @@ static int amd_ibs_event_init(struct perf_event *event)
 		return perf_refuse(-EINVAL, "config2: the PMU has swfilt alone");
 	if (has_branch_stack(event))
 		return perf_refuse(-EOPNOTSUPP, "branch_sample_type: the PMU has no branches");
+	event->hw.config = event->attr.config & ibs->config;
 	/* A child has the period of its parent. */
 	ret = amd_ibs_init_exclude(event) ?: amd_ibs_init_group(event) ?:
+	      amd_ibs_init_latency(ibs, event) ?:
 	      (event->parent ? 0 : amd_ibs_init_period(ibs, event));
 	if (ret)
 		return ret;
-	event->hw.config = event->attr.config & ibs->config;
 	event->hw.config_base = ibs->msr;
 	event->hw.idx = -1;
 	if (event->parent)
@@ -452,6 +478,7 @@ static int amd_ibs_check_period(struct perf_event *event, u64 period)
 PMU_FORMAT_ATTR(rand_en, "config:57");
 PMU_FORMAT_ATTR(cnt_ctl, "config:19");
 PMU_FORMAT_ATTR(swfilt, "config2:0");
+PMU_FORMAT_ATTR(ldlat, "config1:0-11");
 PMU_FORMAT_ATTR_SHOW(fetch_l3missonly, "config:59")
 PMU_FORMAT_ATTR_SHOW(op_l3missonly, "config:16")
 static struct device_attribute format_attr_fetch_l3missonly =
@@ -466,6 +493,12 @@ static ssize_t zen4_ibs_extensions_show(struct device *dev, struct device_attrib
 }
 static DEVICE_ATTR_RO(zen4_ibs_extensions);
 
+static ssize_t ldlat_cap_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "1\n");
+}
+static struct device_attribute dev_attr_ldlat_cap = __ATTR(ldlat, 0444, ldlat_cap_show, NULL);
+
 static umode_t amd_ibs_file_visible(struct kobject *kobj, struct attribute *attr, int i)
 {
 	u32 needs = 0;
@@ -473,6 +506,8 @@ static umode_t amd_ibs_file_visible(struct kobject *kobj, struct attribute *attr
 	if (attr == &format_attr_fetch_l3missonly.attr || attr == &format_attr_op_l3missonly.attr ||
 	    attr == &dev_attr_zen4_ibs_extensions.attr)
 		needs = AMD_IBS_ZEN4;
+	else if (attr == &format_attr_ldlat.attr || attr == &dev_attr_ldlat_cap.attr)
+		needs = AMD_IBS_LDLAT;
 	else if (attr == &format_attr_cnt_ctl.attr)
 		needs = AMD_IBS_COUNT_OPS;
 	return (amd_ibs_caps & needs) == needs ? attr->mode : 0;
@@ -484,10 +519,15 @@ static struct attribute *amd_ibs_fetch_format[] = {
 };
 
 static struct attribute *amd_ibs_op_format[] = {
-	&format_attr_cnt_ctl.attr, &format_attr_swfilt.attr, &format_attr_op_l3missonly.attr, NULL
+	&format_attr_cnt_ctl.attr, &format_attr_swfilt.attr, &format_attr_op_l3missonly.attr,
+	&format_attr_ldlat.attr, NULL
 };
 
-static struct attribute *amd_ibs_caps_files[] = { &dev_attr_zen4_ibs_extensions.attr, NULL };
+static struct attribute *amd_ibs_fetch_caps[] = { &dev_attr_zen4_ibs_extensions.attr, NULL };
+
+static struct attribute *amd_ibs_op_caps[] = {
+	&dev_attr_zen4_ibs_extensions.attr, &dev_attr_ldlat_cap.attr, NULL
+};
 
 static const struct attribute_group amd_ibs_fetch_format_group = {
 	.name = "format", .attrs = amd_ibs_fetch_format, .is_visible = amd_ibs_file_visible,
@@ -497,16 +537,20 @@ static const struct attribute_group amd_ibs_op_format_group = {
 	.name = "format", .attrs = amd_ibs_op_format, .is_visible = amd_ibs_file_visible,
 };
 
-static const struct attribute_group amd_ibs_caps_group = {
-	.name = "caps", .attrs = amd_ibs_caps_files, .is_visible = amd_ibs_file_visible,
+static const struct attribute_group amd_ibs_fetch_caps_group = {
+	.name = "caps", .attrs = amd_ibs_fetch_caps, .is_visible = amd_ibs_file_visible,
+};
+
+static const struct attribute_group amd_ibs_op_caps_group = {
+	.name = "caps", .attrs = amd_ibs_op_caps, .is_visible = amd_ibs_file_visible,
 };
 
 static const struct attribute_group *amd_ibs_fetch_groups[] = {
-	&amd_ibs_fetch_format_group, &amd_ibs_caps_group, NULL
+	&amd_ibs_fetch_format_group, &amd_ibs_fetch_caps_group, NULL
 };
 
 static const struct attribute_group *amd_ibs_op_groups[] = {
-	&amd_ibs_op_format_group, &amd_ibs_caps_group, NULL
+	&amd_ibs_op_format_group, &amd_ibs_op_caps_group, NULL
 };
 
 /* ------------------------------------------------------------------------ PMUs */

@@ -20,6 +20,7 @@
 #define AMD_IBS_FETCH_EXTD	BIT(9)
 #define AMD_IBS_OP_DATA4	BIT(10)
 #define AMD_IBS_ZEN4		BIT(11)	/* filter of L3 misses, finer data sources */
+#define AMD_IBS_LDLAT		BIT(12)	/* filter of latencies of loads */
 
 #define AMD_IBS_FETCH_MAX	GENMASK_ULL(15, 0)
 #define AMD_IBS_FETCH_COUNT	GENMASK_ULL(31, 16)
@@ -36,6 +37,8 @@
 #define AMD_IBS_OP_COUNTS_OPS	BIT_ULL(19)
 #define AMD_IBS_OP_MAX_EXT	GENMASK_ULL(26, 20)
 #define AMD_IBS_OP_COUNT	GENMASK_ULL(58, 32)
+#define AMD_IBS_OP_LATENCY	GENMASK_ULL(62, 59)	/* of 128 cycles, less 1 */
+#define AMD_IBS_OP_LATENCY_EN	BIT_ULL(63)
 
 /* Registers of an op sample, as they are in the raw record. */
 enum amd_ibs_op_reg {
@@ -55,6 +58,8 @@ u64  amd_ibs_op_counted(u64 ctl, u32 caps);
 u64  amd_ibs_chunk(s64 left, u64 most);
 u64  amd_ibs_data_src(const u64 *regs, u32 caps, bool ignore_data2);
 u64  amd_ibs_weight(const u64 *regs, u64 sample_type);
+u64  amd_ibs_op_latency(unsigned int cycles);
+bool amd_ibs_is_slower(const u64 *regs, unsigned int cycles);
 
 /* ------------------------------------------------------------------ ibs_apic.c */
 

@@ -175,3 +175,28 @@ u64 amd_ibs_weight(const u64 *regs, u64 sample_type)
 	weight.var2_w = data.tag_to_ret_ctr;
 	return weight.full;
 }
+
+/**
+ * amd_ibs_op_latency - the filter of latencies in the control register
+ * @cycles: 128 to 2048; the processor's filter is a multiple of 128
+ *
+ * Return: bits of the register
+ */
+u64 amd_ibs_op_latency(unsigned int cycles)
+{
+	return AMD_IBS_OP_LATENCY_EN | FIELD_PREP(AMD_IBS_OP_LATENCY, cycles / 128 - 1);
+}
+
+/**
+ * amd_ibs_is_slower - is a sample of a load that has missed L1 and has taken longer?
+ * @regs: by enum amd_ibs_op_reg
+ * @cycles: than this
+ *
+ * Return: true if it is
+ */
+bool amd_ibs_is_slower(const u64 *regs, unsigned int cycles)
+{
+	union ibs_op_data3 data3 = { .val = regs[AMD_IBS_OP_DATA3] };
+
+	return data3.ld_op && data3.dc_miss && data3.dc_miss_lat > cycles;
+}

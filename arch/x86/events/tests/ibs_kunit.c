@@ -130,6 +130,27 @@ static void weights_are_latencies(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, amd_ibs_weight(regs, PERF_SAMPLE_WEIGHT), 0);
 }
 
+static void slow_loads_are_kept(struct kunit *test)
+{
+	union ibs_op_data3 data3 = { .ld_op = 1, .dc_miss = 1, .dc_miss_lat = 300 };
+	u64 regs[AMD_IBS_OP_REGS] = { };
+
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_latency(128), 1ULL << 63);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_latency(255), 1ULL << 63);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_latency(256), 1ULL << 63 | 1ULL << 59);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_latency(2048), 0xfULL << 59 | 1ULL << 63);
+	regs[AMD_IBS_OP_DATA3] = data3.val;
+	KUNIT_EXPECT_TRUE(test, amd_ibs_is_slower(regs, 299));
+	KUNIT_EXPECT_FALSE(test, amd_ibs_is_slower(regs, 300));
+	data3.dc_miss = 0;
+	regs[AMD_IBS_OP_DATA3] = data3.val;
+	KUNIT_EXPECT_FALSE(test, amd_ibs_is_slower(regs, 299));
+	data3.dc_miss = 1;
+	data3.ld_op = 0;
+	regs[AMD_IBS_OP_DATA3] = data3.val;
+	KUNIT_EXPECT_FALSE(test, amd_ibs_is_slower(regs, 299));
+}
+
 static struct kunit_case ibs_cases[] = {
 	KUNIT_CASE(periods_are_fields),
 	KUNIT_CASE(counts_are_read),
@@ -138,6 +159,7 @@ static struct kunit_case ibs_cases[] = {
 	KUNIT_CASE(ops_without_data_have_none),
 	KUNIT_CASE(wrong_sources_are_ignored),
 	KUNIT_CASE(weights_are_latencies),
+	KUNIT_CASE(slow_loads_are_kept),
 	{ }
 };
 
