@@ -32,6 +32,7 @@ u64 ibs_value;
 #define OP_EN 0x20000ull
 #define OP_VAL 0x40000ull
 #define OP_L3_MISS_ONLY 0x10000ull
+#define OP_LDLAT_EN (1ull << 63)
 #define OPS 0x80000ull
 
 #define EXT_LVT APIC(0x510)
@@ -47,7 +48,7 @@ u64 ibs_value;
 static u8 from[ROUNDS * STRIDE + 8] __aligned(32768), to[ROUNDS * STRIDE + 8] __aligned(32768);
 
 /* CPUID 8000_001B, and whether it is Zen, or Zen 4 */
-static u32 caps, zen, zen4;
+static u32 caps, zen, zen4, ldlat;
 
 static u32 ibs_ip(u32 insn)
 {
@@ -133,6 +134,7 @@ static void ibs_check_caps(void)
 	caps = r[0];
 	zen = caps >> 9 & 1;
 	zen4 = caps >> 11 & 1;
+	ldlat = caps >> 12 & 1;
 	check_eq("fetches, ops", caps & 7, 7);
 	check_eq("no other registers", r[1] | r[2] | r[3], 0);
 	check_eq("extended registers", APIC(0x30) >> 31, 1);
@@ -146,7 +148,8 @@ static void ibs_check_caps(void)
 static void ibs_check_registers(void)
 {
 	u64 count = caps >> 6 & 1 ? 0x7ffffffull : 0xfffff;
-	u64 op = 0xffff | (caps >> 4 & 1) << 19 | (caps >> 6 & 1 ? 0x7f00000 : 0) | zen4 << 16;
+	u64 op = 0xffff | (caps >> 4 & 1) << 19 | (caps >> 6 & 1 ? 0x7f00000 : 0) | zen4 << 16 |
+		 (ldlat ? 0xf800000000000000ull : 0);
 
 	for (u32 i = FETCH_CTL; i < IBS_CTL; i++)
 		check_eq("out of reset", read_msr(i), 0);
@@ -300,6 +303,25 @@ static void ibs_check_filter(void)
 	}
 }
 
+/* ... that have taken longer. No latency of the model is above 512. */
+static void ibs_check_latencies(void)
+{
+	for (u32 least = 0; least < 16; least++) {
+		u32 insn = 16;
+
+		while (insn < INSNS &&
+		       (!ibs_loads(insn) || ibs_level(ibs_loads(insn)) < 2 ||
+			ibs_latency(ibs_loads(insn)) <= 128 * (least + 1)))
+			insn += 17;
+		ibs_run(OP_CTL, 1 | OP_EN | OPS | OP_LDLAT_EN | (u64)least << 59);
+		check_eq("loads that are slow", nmi_n, insn < INSNS);
+		check_eq("some are", insn < INSNS, least < 3);
+		if (insn < INSNS)
+			ibs_check_op(insn);
+		write_msr(OP_CTL, 0);
+	}
+}
+
 static void ibs_check_fetch(u32 insn, u32 max)
 {
 	u32 ip = ibs_ip(insn);
@@ -383,5 +405,7 @@ void test_ibs(void)
 	ibs_check_both();
 	if (zen4)
 		ibs_check_filter();
+	if (ldlat)
+		ibs_check_latencies();
 	ibs_check_lvt();
 }
