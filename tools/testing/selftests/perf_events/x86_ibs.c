@@ -16,6 +16,7 @@
 #define IBS_LEAF	0x8000001b
 #define HAS_L2		0x200		/* bits of its EAX: Zen */
 #define HAS_ZEN4	0x800
+#define HAS_LDLAT	0x1000
 
 #define CNT_CTL		0x80000ull	/* of ibs_op: ops, not cycles */
 #define OP_L3_MISS	0x10000ull
@@ -576,35 +577,59 @@ static bool weights_have_two_latencies(void)
 
 /* ------------------------------------------------------------------- L3 misses */
 
-static bool ops_have_missed(void)
+/* Samples that a filter has left: all, those that L3 had, those with a wrong or the next latency */
+struct loads {
+	unsigned int	samples, cached, wrong, next;
+};
+
+static unsigned int latency_above(unsigned int cycles)
 {
-	struct perf_event_attr attr = data_attr(PERF_SAMPLE_WEIGHT);
-	unsigned int samples = 0, hits = 0;
+	unsigned int latency = 4;
+
+	while (latency <= cycles)
+		latency *= 2;
+	return latency;
+}
+
+static struct loads sample_loads(struct perf_event_attr *attr, unsigned int cycles)
+{
 	struct perf_event_header *h;
+	struct loads l = { };
 	struct ring ring;
 	int fd;
 
-	attr.config |= OP_L3_MISS;
 	memset(from, 0, sizeof(from));
 	memset(to, 0, sizeof(to));
-	fd = open_self(&attr, -1);
+	fd = open_self(attr, -1);
 	if (!ring_map(&ring, fd, 128))
 		fail_case("mmap");
 	event_enable(fd);
 	for (unsigned int i = 0; i < LAPS; i++)
 		memory_loop(to, from, STRIDE, WORDS);
 	event_disable(fd);
-	for (; (h = ring_find(&ring, PERF_RECORD_SAMPLE)); samples++) {
+	for (; (h = ring_find(&ring, PERF_RECORD_SAMPLE)); l.samples++) {
 		struct sample s;
 
-		sample_parse(&s, h, &attr);
-		hits += !s.addr || level_at(s.addr) < 4;
+		sample_parse(&s, h, attr);
+		l.cached += !s.addr || level_at(s.addr) < 4;
+		l.wrong += s.weight <= cycles || s.weight != latency_at(s.addr);
+		l.next += s.weight == latency_above(cycles);
 	}
 	ring_unmap(&ring);
 	close(fd);
+	return l;
+}
+
+static bool ops_have_missed(void)
+{
+	struct perf_event_attr attr = data_attr(PERF_SAMPLE_WEIGHT);
+	struct loads l;
+
+	attr.config |= OP_L3_MISS;
+	l = sample_loads(&attr, 0);
 	/* 2 of 7 are loads, of which 9 in 16 miss; a period follows each that does not. */
-	return expect_between("ops that have missed L3", samples, 40, 200) &
-	       expect_eq("ops that have not", hits, 0);
+	return expect_between("ops that have missed L3", l.samples, 40, 200) &
+	       expect_eq("ops that have not", l.cached, 0);
 }
 
 static bool fetches_have_missed(void)
@@ -647,6 +672,37 @@ static bool misses_can_be_selected(void)
 		return false;
 	attr = ibs_attr("ibs_fetch", FETCH_L3_MISS);
 	return expect_refused("fetches", perf_open(&attr, 0, -1, -1, 0), EINVAL, "config");
+}
+
+static bool loads_are_slower(unsigned int cycles)
+{
+	struct perf_event_attr attr = data_attr(PERF_SAMPLE_WEIGHT);
+	struct loads l;
+
+	attr.config1 = cycles;
+	l = sample_loads(&attr, cycles);
+	return expect(cycles >= 512 ? !l.samples : l.next > 9, "above %u: %u samples, %u of %u",
+		      cycles, l.samples, l.next, latency_above(cycles)) &
+	       expect_eq("faster ones", l.wrong, 0) & expect_eq("cached, by erratum 1606", l.cached, 0);
+}
+
+static bool slow_loads_can_be_selected(void)
+{
+	static const unsigned int cycles[] = { 128, 200, 256, 300, 511, 512, 2048 };
+	struct perf_event_attr attr;
+	bool good;
+
+	need_ibs();
+	attr = data_attr(PERF_SAMPLE_WEIGHT);
+	attr.config1 = 127;
+	if (!(ibs_caps() & HAS_LDLAT))
+		return expect(!close(open_self(&attr, -1)), "config1 is not ignored");
+	good = expect_refused("127", perf_open(&attr, 0, -1, -1, 0), EINVAL, "config1");
+	attr.config1 = 2049;
+	good &= expect_refused("2049", perf_open(&attr, 0, -1, -1, 0), EINVAL, "config1");
+	for (unsigned int i = 0; i < ARRAY_SIZE(cycles); i++)
+		good &= loads_are_slower(cycles[i]);
+	return good;
 }
 
 static bool files_say_what_there_is(void)
@@ -832,6 +888,7 @@ static const struct test tests[] = {
 	{ "samples have address, source, latency and registers", samples_have_their_data },
 	{ "a weight has two latencies", weights_have_two_latencies },
 	{ "misses of L3 can be selected where the part can", misses_can_be_selected },
+	{ "slow loads can be selected", slow_loads_can_be_selected },
 	{ "files say what the part has", files_say_what_there_is },
 	{ "a task's samples are its own", tasks_have_their_own },
 	{ "each request has its errno", requests_are_answered },
