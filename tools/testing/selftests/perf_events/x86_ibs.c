@@ -758,8 +758,8 @@ static uint64_t insns_to_restart(struct perf_event_attr *attr)
 /*
  * The rest of a period continues after a switch: the samples are the periods in the counts, but for
  * those that end where a stop begins. With less than 16 events left a period ends early. The counts
- * are all instructions but those in the handlers, and a few in the switches. Some interrupts
- * find no sample. The cause is not proven; a sample may become valid while the event is stopped.
+ * are all instructions but those in the handlers, and a few in the switches. An interrupt finds no
+ * sample if the sampled instruction is one of those that stop the counter.
  */
 static bool tasks_have_their_own(void)
 {
