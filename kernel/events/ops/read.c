@@ -144,7 +144,7 @@ static int read_called(struct perf_event_context *ctx, void *arg)
  * Reads one event alone if its context is active on this CPU or on none, which is so for most
  * children. False if it is active elsewhere: nothing has been read then.
  */
-static noinline bool read_alone(struct reading *r)
+static __always_inline bool read_alone(struct reading *r)
 {
 	struct perf_event *event = r->event;
 	struct perf_event_context *ctx = READ_ONCE(event->ctx);
@@ -201,26 +201,24 @@ static void add_exited_counts(struct reading *r)
 		r->value[i++].count += atomic64_read(&sibling->child_count);
 }
 
-/* An event or group with its children. child_mutex of the event. 0 or -ECHILD. */
+/*
+ * An event or group with its children: the list is a ring of the event and them. child_mutex of the
+ * event. 0 or -ECHILD.
+ */
 static int read_with_children(struct reading *r)
 {
-	struct perf_event *event = r->event, *child;
+	struct perf_event *event = r->event;
 	int ret = 0;
 
 	lockdep_assert_held(&event->child_mutex);
 	r->shape = event;
-	if (r->group || !read_alone(r))
-		ret = read_one(r);
-	add_exited_times(r, event);
-	list_for_each_entry(child, &event->child_list, child_list) {
-		r->event = child;
-		if (!r->group && read_alone(r))
-			continue;
-		ret = read_one(r);
-		if (ret)
-			break;
-	}
+	do {
+		if (r->group || !read_alone(r))
+			ret = read_one(r);
+		r->event = list_next_entry(r->event, child_list);
+	} while (!ret && r->event != event);
 	r->event = event;
+	add_exited_times(r, event);
 	add_exited_counts(r);
 	return ret;
 }
