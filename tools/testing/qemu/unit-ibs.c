@@ -32,7 +32,7 @@ u64 ibs_value;
 #define OP_EN 0x20000ull
 #define OP_VAL 0x40000ull
 #define OP_L3_MISS_ONLY 0x10000ull
-#define OP_LDLAT_EN (1ull << 63)
+#define OP_LDLAT_EN 0x8000000000000000ull
 #define OPS 0x80000ull
 
 #define EXT_LVT APIC(0x510)

@@ -497,6 +497,7 @@ static ssize_t ldlat_cap_show(struct device *dev, struct device_attribute *attr,
 {
 	return sysfs_emit(page, "1\n");
 }
+
 static struct device_attribute dev_attr_ldlat_cap = __ATTR(ldlat, 0444, ldlat_cap_show, NULL);
 
 static umode_t amd_ibs_file_visible(struct kobject *kobj, struct attribute *attr, int i)
