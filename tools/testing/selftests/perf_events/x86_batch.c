@@ -258,6 +258,29 @@ static void count_lost(struct ring *ring, uint64_t *samples, uint64_t *lost, uin
 
 #define MOST_TURNS	1000
 #define ENOUGH_SAMPLES	100000
+/* More than the kernel executes in a turn, if it is no debug kernel. */
+#define TURN_INSNS	30000
+
+/*
+ * A store has to be full after more instructions than the interrupt of the one before has led to,
+ * which wakes the reader. A debug kernel executes so many there that a period is longer with it.
+ */
+static uint64_t turn_period(struct gate *go, struct gate *back)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "k");
+	int fd = open_self(&attr, -1);
+	uint64_t insns;
+
+	event_enable(fd);
+	for (unsigned int i = 0; i < 4; i++) {
+		gate_open(go);
+		gate_wait(back);
+	}
+	event_disable(fd);
+	insns = perf_count(fd) / 4;
+	close(fd);
+	return BATCH_PERIOD * (1 + insns / TURN_INSNS);
+}
 
 /*
  * Switches and reads at all points of a period, of the kernel's instructions, too. Periods end on
@@ -278,6 +301,7 @@ static bool switches_lose_none(void)
 	MUST(pin_to_cpu(0));
 	other = fork_worker(&go, &back, run_other);
 	attr.exclude_kernel = 0;
+	attr.sample_period = turn_period(&go, &back);
 	attr.read_format = PERF_FORMAT_LOST;
 	fd = open_self(&attr, -1);
 	if (!ring_map(&ring, fd, 2048))
@@ -291,7 +315,7 @@ static bool switches_lose_none(void)
 		MUST(read(fd, value, sizeof(value)));
 		count = value[0];
 		count_lost(&ring, &samples, &lost, &reported);
-		if (samples + lost + value[1] + 1 < (count - 1) / BATCH_PERIOD && !missing++)
+		if (samples + lost + value[1] + 1 < (count - 1) / attr.sample_period && !missing++)
 			ktap_note("step %u: %lu samples, %lu lost ones of %lu events", i,
 				  (long)samples, (long)lost, (long)count);
 	}
@@ -300,7 +324,7 @@ static bool switches_lose_none(void)
 	count_lost(&ring, &samples, &lost, &reported);
 	kill_child(other);
 	close(fd);
-	count = (value[0] - 1) / BATCH_PERIOD;
+	count = (value[0] - 1) / attr.sample_period;
 	return expect(samples >= ENOUGH_SAMPLES / 2, "%lu samples", (long)samples) &
 	       expect_eq("times that two samples were missing", missing, 0) &
 	       expect_between("samples and lost ones", samples + lost + value[1], count - 1,
@@ -329,7 +353,7 @@ static bool write_msr(off_t msr, uint64_t val)
  * @lost: the same, samples that the store lost
  * @no_room: samples that the ring buffer lost
  * @count: events at the end of both parts
- * @switched: switches of the task meanwhile: each empties the store
+ * @switched: switches of the task while it was to be full: each empties the store
  */
 struct full_store {
 	uint64_t	samples[2];
@@ -345,25 +369,26 @@ static void fill_store(struct full_store *f)
 	struct ring ring;
 	int fd;
 
-	*f = (struct full_store){ .switched = -thread_switches() };
+	*f = (struct full_store){ };
 	fd = open_self(&attr, -1);
 	if (!ring_map(&ring, fd, 128))
 		fail_case("mmap");
 	event_enable(fd);
 	if (!write_msr(GLOBAL_STATUS_SET, STATUS_OVF_BUF))
 		fail_case("a write of GLOBAL_STATUS_SET");
+	f->switched = thread_switches();
 	precise_loop(ROUNDS, XMM_VALUE);
 	f->count[0] = perf_count(fd);
 	count_lost(&ring, &f->samples[0], &f->lost[0], &f->no_room);
 	if (!write_msr(GLOBAL_STATUS_RESET, STATUS_OVF_BUF))
 		fail_case("a write of GLOBAL_STATUS_RESET");
+	f->switched = thread_switches() - f->switched;
 	precise_loop(ROUNDS, XMM_VALUE);
 	event_disable(fd);
 	f->count[1] = perf_count(fd);
 	count_lost(&ring, &f->samples[1], &f->lost[1], &f->no_room);
 	ring_unmap(&ring);
 	close(fd);
-	f->switched += thread_switches();
 }
 
 /*
