@@ -487,6 +487,7 @@ static __always_inline void perf_event_set_exit(struct perf_event *event)
 extern struct list_head perf_pmus;		/* perf_pmus_lock, or pmus_srcu */
 extern struct mutex perf_pmus_lock;
 extern struct srcu_struct perf_pmus_srcu;
+int  perf_pmu_check_type(const struct perf_event_attr *attr);
 struct pmu *perf_pmu_init_event(struct perf_event *event);
 bool perf_pmu_supports_cpu(struct pmu *pmu, int cpu);
 bool perf_pmu_is_partial(struct pmu *pmu);

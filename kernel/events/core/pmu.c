@@ -442,6 +442,28 @@ static int pmu_try_all(struct perf_event *event)
 	return -ENOENT;
 }
 
+static int pmu_refuse_type(const struct perf_event_attr *attr)
+{
+	return perf_refuse(-ENOENT, "type, config: no PMU has the event type %llu config %#llx",
+			   attr->type, attr->config);
+}
+
+/**
+ * perf_pmu_check_type - can a PMU have an event of these attributes?
+ * @attr: the attributes
+ *
+ * Types below PERF_TYPE_MAX are offered to all PMUs. Only the PMU of a dynamic type has its events.
+ *
+ * Context: any
+ * Return: 0 if that is to be tried, else -ENOENT
+ */
+int perf_pmu_check_type(const struct perf_event_attr *attr)
+{
+	if (attr->type < PERF_TYPE_MAX || pmu_find_type(attr->type))
+		return 0;
+	return pmu_refuse_type(attr);
+}
+
 static int pmu_try_type(struct perf_event *event)
 {
 	bool extended;
@@ -467,8 +489,7 @@ static int pmu_try_type(struct perf_event *event)
 	if (ret == -ENOENT && !extended && event->attr.type < PERF_TYPE_MAX)
 		ret = pmu_try_all(event);
 	if (ret == -ENOENT && !perf_refused_since(reasons))
-		perf_refuse(ret, "type, config: no PMU has the event type %llu config %#llx",
-			    event->attr.type, event->attr.config);
+		pmu_refuse_type(&event->attr);
 	return ret;
 }
 

@@ -242,6 +242,9 @@ struct perf_event *perf_event_alloc(const struct perf_event_spec *spec)
 	if (spec->attr->sigtrap && !spec->task)
 		return ERR_PTR(perf_refuse(-EINVAL, "sigtrap: not for CPU events"));
 
+	ret = spec->parent ? 0 : perf_pmu_check_type(spec->attr);
+	if (ret)
+		return ERR_PTR(ret);
 	event = event_new(spec);
 	if (!event)
 		return ERR_PTR(perf_refuse(-ENOMEM, "no memory for the event"));
