@@ -361,7 +361,7 @@ static void run_turner(struct turner *me, struct perf_event_attr attr, unsigned 
 	me->pid = getpid();
 	attr.sample_period = me->period;
 	fd = open_self(&attr, -1);
-	if (!ring_map(&ring, fd, 128))
+	if (!ring_map(&ring, fd, 512))
 		fail_case("mmap");
 	if (!begins)
 		gate_wait(from_other);
