@@ -43,7 +43,7 @@ static const struct x86_pmu_regs archperf_regs_v2 __initconst = {
 	ARCHPERF_GLOBAL,
 };
 
-/* The old numbers have room for 8 general counters, which parts of version 6 exceed. */
+/* All counters of version 6 have a number here, whatever the older numbers have room for. */
 static const struct x86_pmu_regs archperf_regs_v6 __initconst = {
 	.name		= "architectural, version 6",
 	X86_PMU_REGS_COUNTERS(MSR_IA32_PMC_V6_GP0_CFG_A, MSR_IA32_PMC_V6_GP0_CTR,

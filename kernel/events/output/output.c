@@ -270,7 +270,7 @@ void perf_output_end(struct perf_output_handle *handle)
 
 /**
  * perf_output_end_overflow - end a record without SIGIO
- * @handle: the record, from perf_output_begin_forward()
+ * @handle: the record
  *
  * For the sample of an overflow: perf_event_overflow() sends the signal.
  *

@@ -47,7 +47,7 @@ u64 ibs_value;
 
 static u8 from[ROUNDS * STRIDE + 8] __aligned(32768), to[ROUNDS * STRIDE + 8] __aligned(32768);
 
-/* CPUID 8000_001B, and whether it is Zen, or Zen 4 */
+/* CPUID 8000_001B, and whether it is Zen, or Zen 4, or has the filter of latencies */
 static u32 caps, zen, zen4, ldlat;
 
 static u32 ibs_ip(u32 insn)
