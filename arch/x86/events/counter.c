@@ -632,32 +632,11 @@ void x86_event_resume(struct x86_pmu_cpu *cpu, struct perf_event *event)
 /* ---------------------------------------- counters that microcode uses, too */
 
 /**
- * x86_counters_acquire - take x86_pmu::rtm_counters from microcode
- * @cpu: this CPU; an event is about to be loaded on one of them
- *
- * Their selects and values are what microcode has left in them.
- *
- * Context: interrupts disabled.
- */
-void x86_counters_acquire(struct x86_pmu_cpu *cpu)
-{
-	u64 todo;
-
-	lockdep_assert_irqs_disabled();
-	intel_tfa_force_abort(true);
-	for (todo = cpu->pmu->rtm_counters; todo; todo &= todo - 1) {
-		unsigned int idx = __ffs64(todo);
-
-		cpu->select[idx] = ~0ULL;
-		cpu->tag[idx]++;
-	}
-}
-
-/**
  * x86_counters_release - give x86_pmu::rtm_counters back to microcode
  * @cpu: this CPU, without an event on one of them
  *
- * Nothing of an event is left in them, and they do not interrupt.
+ * Nothing of an event is left in them, and they do not interrupt. What microcode leaves in them
+ * later is no event's either: the next event that is loaded writes select and value.
  *
  * Context: interrupts disabled.
  */

@@ -602,7 +602,6 @@ void x86_commit_enabled(struct x86_pmu_cpu *cpu);
 void x86_select(struct x86_pmu_cpu *cpu, struct perf_event *event, unsigned int idx);
 void x86_select_flush(struct x86_pmu_cpu *cpu);
 void x86_select_clear(struct x86_pmu_cpu *cpu, unsigned int idx);
-void x86_counters_acquire(struct x86_pmu_cpu *cpu);
 void x86_counters_release(struct x86_pmu_cpu *cpu);
 void x86_select_reload(struct x86_pmu_cpu *cpu, const struct perf_event *event);
 bool x86_select_needs_prepare(const struct x86_pmu_cpu *cpu, const struct perf_event *event,

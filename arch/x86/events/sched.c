@@ -636,7 +636,7 @@ static noinline void x86_sched_prepare(struct x86_pmu_cpu *cpu, const struct per
 static noinline u64 x86_sched_load_rtm(struct x86_pmu_cpu *cpu, u64 counters)
 {
 	cpu->special |= counters;
-	x86_counters_acquire(cpu);
+	intel_tfa_force_abort(true);
 	return cpu->pmu->rtm_counters;
 }
 
