@@ -341,7 +341,6 @@ void perf_epc_attach(struct perf_event_context *ctx, struct perf_event_pmu_conte
 
 /* state.c */
 void perf_event_set_state(struct perf_event *event, enum perf_event_state state);
-void perf_event_add_time(struct perf_event *event, u64 now);
 void perf_event_times(const struct perf_event *event, u64 now, u64 *enabled, u64 *running);
 
 /**
@@ -426,18 +425,10 @@ static __always_inline void perf_event_set_clock(struct perf_event *event, u64 n
 	event->time_stopped += ahead;
 }
 
+void perf_event_update_time(struct perf_event *event);
 void perf_group_update_time(struct perf_event *leader);
 
-/* Brings the stored times up to the context's clock; free while the clock is frozen. ctx->lock. */
-static __always_inline void perf_event_update_time(struct perf_event *event)
-{
-	u64 now = perf_ctx_time(event->ctx);
-
-	if (now != event->tstamp)
-		perf_event_add_time(event, now);
-}
-
-/* perf_event_add_time() for a leader: its times depend on its own state only. ctx->lock. */
+/* Stores the times of a leader up to @now: they depend on its own state only. ctx->lock. */
 static __always_inline void perf_leader_add_time(struct perf_event *leader, u64 now)
 {
 	perf_event_store_times(leader, leader->state, now);
@@ -446,15 +437,6 @@ static __always_inline void perf_leader_add_time(struct perf_event *leader, u64 
 static __always_inline void perf_leader_update_time(struct perf_event *leader)
 {
 	perf_leader_add_time(leader, perf_ctx_time(leader->ctx));
-}
-
-/* perf_event_update_time() for callers that are frequent. ctx->lock. */
-static __always_inline void perf_member_update_time(struct perf_event *event)
-{
-	if (event->group_leader == event)
-		perf_leader_update_time(event);
-	else
-		perf_event_update_time(event);
 }
 
 /*

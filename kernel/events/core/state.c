@@ -57,17 +57,19 @@ void perf_event_times(const struct perf_event *event, u64 now, u64 *enabled, u64
 }
 
 /**
- * perf_event_add_time - bring the stored times of an event up to a given moment
+ * perf_event_update_time - bring the stored times of an event up to the context's clock
  * @event: event to update
- * @now: moment, in ns of the clock of @event's context
  *
- * The slow part of perf_event_update_time().
+ * Does nothing a second time while the clock is frozen.
  *
  * Context: ctx->lock
  */
-noinline void perf_event_add_time(struct perf_event *event, u64 now)
+void perf_event_update_time(struct perf_event *event)
 {
-	perf_event_store_times(event, perf_event_effective_state(event), now);
+	u64 now = perf_ctx_time(event->ctx);
+
+	if (now != event->tstamp)
+		perf_event_store_times(event, perf_event_effective_state(event), now);
 }
 
 /**

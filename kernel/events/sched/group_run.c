@@ -102,7 +102,7 @@ static int group_member_start(struct perf_event *event)
 	if (event->state != PERF_EVENT_STATE_INACTIVE)
 		return 0;
 	/* Before the first hit can read the times. */
-	perf_member_update_time(event);
+	perf_event_update_time(event);
 	if (!group_event_is_counter(event)) {
 		ret = group_member_add(event);
 		if (ret)
@@ -120,7 +120,7 @@ static void group_member_stop(struct perf_event *event)
 	if (!group_event_is_counter(event))
 		group_member_del(event);
 	perf_sampling_stop(event);
-	perf_member_update_time(event);
+	perf_event_update_time(event);
 	perf_event_set_active(event, false);
 }
 
