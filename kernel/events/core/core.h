@@ -425,6 +425,10 @@ static __always_inline void perf_event_set_clock(struct perf_event *event, u64 n
 	event->time_stopped += ahead;
 }
 
+/* for_each_sibling_event() where the event is known to be a leader */
+#define for_each_group_sibling(sibling, leader)					\
+	list_for_each_entry(sibling, &(leader)->sibling_list, sibling_list)
+
 void perf_event_update_time(struct perf_event *event);
 void perf_group_update_time(struct perf_event *leader);
 

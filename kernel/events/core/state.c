@@ -85,7 +85,7 @@ void perf_group_update_time(struct perf_event *leader)
 	struct perf_event *sibling;
 
 	perf_event_update_time(leader);
-	for_each_sibling_event(sibling, leader)
+	for_each_group_sibling(sibling, leader)
 		perf_event_update_time(sibling);
 }
 

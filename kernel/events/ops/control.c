@@ -31,7 +31,7 @@ static void control_update_pages(struct perf_event *event)
 	control_update_page(event);
 	if (event != event->group_leader)
 		return;
-	for_each_sibling_event(sibling, event)
+	for_each_group_sibling(sibling, event)
 		control_update_page(sibling);
 }
 

@@ -71,7 +71,7 @@ static void exit_output_reads(struct perf_event *leader, struct task_struct *tas
 	struct perf_event *sibling;
 
 	exit_output_read(leader, task);
-	for_each_sibling_event(sibling, leader)
+	for_each_group_sibling(sibling, leader)
 		exit_output_read(sibling, task);
 }
 

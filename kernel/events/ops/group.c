@@ -77,7 +77,7 @@ static void group_move(struct perf_event *leader, struct perf_event_pmu_context 
 	group_epc_get(epc);
 	perf_epc_put(leader->pmu_ctx);
 	leader->pmu_ctx = epc;
-	for_each_sibling_event(sibling, leader) {
+	for_each_group_sibling(sibling, leader) {
 		group_epc_get(epc);
 		perf_epc_put(sibling->pmu_ctx);
 		sibling->pmu_ctx = epc;
@@ -172,7 +172,7 @@ static bool group_has_event_of(struct perf_event *leader, const struct pmu *pmu)
 
 	if (leader->pmu == pmu)
 		return true;
-	for_each_sibling_event(sibling, leader) {
+	for_each_group_sibling(sibling, leader) {
 		if (sibling->pmu == pmu)
 			return true;
 	}

@@ -148,7 +148,7 @@ static int inherit_group(struct inherit *in, struct perf_event *leader)
 	if (IS_ERR(new_leader))
 		return PTR_ERR(new_leader);
 
-	for_each_sibling_event(sibling, leader) {
+	for_each_group_sibling(sibling, leader) {
 		new = inherit_event(in, sibling, new_leader);
 		if (IS_ERR(new))
 			return PTR_ERR(new);

@@ -27,7 +27,7 @@ static bool fits_add_group(struct perf_schedule *s, struct pmu *pmu, struct perf
 		return false;
 	if (newcomer == leader)
 		return true;
-	for_each_sibling_event(sibling, leader) {
+	for_each_group_sibling(sibling, leader) {
 		if (sibling->state >= PERF_EVENT_STATE_INACTIVE &&
 		    !fits_add_member(s, pmu, sibling))
 			return false;

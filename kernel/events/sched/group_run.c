@@ -152,7 +152,7 @@ static int group_start_members(struct perf_event *leader)
 
 	if (ret)
 		return ret;
-	for_each_sibling_event(sibling, leader) {
+	for_each_group_sibling(sibling, leader) {
 		ret = group_member_start(sibling);
 		if (ret)
 			return ret;
@@ -202,7 +202,7 @@ void perf_group_stop_members(struct perf_event *leader)
 
 	lockdep_assert_held(&leader->ctx->lock);
 
-	for_each_sibling_event(sibling, leader)
+	for_each_group_sibling(sibling, leader)
 		group_member_stop(sibling);
 	group_member_stop(leader);
 }

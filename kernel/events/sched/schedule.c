@@ -97,7 +97,7 @@ static bool sched_add_siblings(struct sched_compilation *c, struct perf_event *l
 {
 	struct perf_event *sibling;
 
-	for_each_sibling_event(sibling, leader) {
+	for_each_group_sibling(sibling, leader) {
 		if (!sched_add_member(c, sibling))
 			return false;
 	}

@@ -26,7 +26,7 @@ static long ioc_for_group_or_event(struct perf_event *event, unsigned long arg,
 	ctx = perf_event_ctx_lock(event);
 	leader = event->group_leader;
 	perf_event_visit_children(leader, fn);
-	for_each_sibling_event(sibling, leader)
+	for_each_group_sibling(sibling, leader)
 		perf_event_visit_children(sibling, fn);
 	perf_event_ctx_unlock(ctx);
 	return 0;

@@ -259,7 +259,7 @@ static int open_check_read_size(struct perf_open *o)
 		return 0;
 	if (perf_event_read_size(leader->attr.read_format, siblings) < 0)
 		goto refuse;
-	for_each_sibling_event(sibling, leader) {
+	for_each_group_sibling(sibling, leader) {
 		if (perf_event_read_size(sibling->attr.read_format, siblings) < 0)
 			goto refuse;
 	}
