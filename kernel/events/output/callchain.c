@@ -137,7 +137,7 @@ int perf_event_max_stack_handler(const struct ctl_table *table, int write, void 
 }
 
 /* Claims this CPU's buffer for this kind of context; NULL if there is none or it is in use. */
-static __always_inline struct perf_callchain_entry *callchain_claim(u32 *max_stack)
+static struct perf_callchain_entry *callchain_claim(u32 *max_stack)
 {
 	struct callchain_cpu *c = this_cpu_ptr(&callchain_cpu);
 	struct perf_callchain_buffer *buffer = c->buffers;

@@ -169,9 +169,8 @@ static __always_inline int output_begin_in(struct perf_output_handle *handle,
 	return 0;
 }
 
-static __always_inline int output_begin(struct perf_output_handle *handle,
-					struct perf_sample_data *data, struct perf_event *event,
-					unsigned int size, bool backward, bool signal)
+static int output_begin(struct perf_output_handle *handle, struct perf_sample_data *data,
+			struct perf_event *event, unsigned int size, bool backward, bool signal)
 {
 	struct perf_buffer *rb;
 	int ret = -ENOENT;

@@ -56,7 +56,7 @@ static void buffer_free_data(struct perf_buffer *rb)
 	vfree(rb->ring.page);
 }
 
-static struct page *buffer_addr_to_page(void *addr)
+static inline struct page *buffer_addr_to_page(void *addr)
 {
 	return vmalloc_to_page(addr);
 }
@@ -106,7 +106,7 @@ static int buffer_alloc_data(struct perf_buffer *rb, int node)
 	return 0;
 }
 
-static struct page *buffer_addr_to_page(void *addr)
+static inline struct page *buffer_addr_to_page(void *addr)
 {
 	return virt_to_page(addr);
 }

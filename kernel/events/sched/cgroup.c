@@ -154,8 +154,7 @@ static noinline void cgroup_reschedule(struct cgroup_chain new, struct pmu *pmu)
 }
 
 /* Loads the schedules of a changed context's PMUs, each PMU once for each change. */
-static __always_inline void cgroup_reload(struct cgroup_chain new,
-					  struct perf_event_context *ctx, u64 change)
+static void cgroup_reload(struct cgroup_chain new, struct perf_event_context *ctx, u64 change)
 {
 	struct perf_event_pmu_context *epc, *base;
 

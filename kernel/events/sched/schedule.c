@@ -104,7 +104,7 @@ static bool sched_add_siblings(struct sched_compilation *c, struct perf_event *l
 	return true;
 }
 
-static __always_inline bool sched_add_group(struct sched_compilation *c, struct perf_event *leader)
+static bool sched_add_group(struct sched_compilation *c, struct perf_event *leader)
 {
 	if (!sched_add_member(c, leader))
 		return false;
@@ -473,8 +473,8 @@ static void sched_stop_cpu_side(struct perf_cpu_pmu_context *cpc, const struct p
 }
 
 /* Makes the CPU side's groups in the schedule of @epc, the task's or the base, the running ones. */
-static __always_inline void sched_change_cpu_side(struct perf_cpu_pmu_context *cpc,
-						  struct perf_event_pmu_context *epc)
+static void sched_change_cpu_side(struct perf_cpu_pmu_context *cpc,
+				  struct perf_event_pmu_context *epc)
 {
 	struct perf_schedule *new = epc->sched;
 	struct perf_event *last = NULL;

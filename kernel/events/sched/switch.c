@@ -244,8 +244,11 @@ void __perf_event_task_sched_out(struct task_struct *prev, struct task_struct *n
 
 	if (atomic_read(&perf_nr_switch_events))
 		switch_notify(prev, next, false);
-	if (ctx)
-		perf_ctx_sched_out(ctx);
+	if (ctx) {
+		raw_spin_lock(&ctx->lock);
+		perf_ctx_sched_out_locked(ctx);
+		raw_spin_unlock(&ctx->lock);
+	}
 	if (perf_cgroup_is_used())
 		perf_cgroup_sync(next);
 }
