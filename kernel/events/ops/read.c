@@ -314,6 +314,12 @@ static const struct perf_read_ops read_words_ops = {
 	.lost	= read_words_lost,
 };
 
+static void read_words_fill(struct read_words *words, struct perf_event *event, unsigned int nr,
+			    u64 format)
+{
+	perf_read_put(&read_words_ops, words, event, nr, format);
+}
+
 static ssize_t read_single(struct perf_event *event, u64 format, char __user *buf)
 {
 	struct member_value value = {};
@@ -324,7 +330,7 @@ static ssize_t read_single(struct perf_event *event, u64 format, char __user *bu
 
 	scoped_guard(mutex, &event->child_mutex)
 		read_with_children(&r);
-	perf_read_put(&read_words_ops, &words, event, 1, format & ~PERF_FORMAT_GROUP);
+	read_words_fill(&words, event, 1, format & ~PERF_FORMAT_GROUP);
 	size = (void *)words.next - (void *)word;
 	if (copy_to_user(buf, word, size))
 		return perf_refuse(-EFAULT, "read: the buffer cannot be written");
@@ -378,7 +384,7 @@ static int answer_group(struct group_answer *a, struct perf_event *leader, u64 f
 		return perf_refuse(ret, "read: a child's group is not like its parent's");
 	words.next = a->words;
 	words.value = r.value;
-	perf_read_put(&read_words_ops, &words, leader, nr, format | PERF_FORMAT_GROUP);
+	read_words_fill(&words, leader, nr, format | PERF_FORMAT_GROUP);
 	return 0;
 }
 

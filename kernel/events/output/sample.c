@@ -51,6 +51,7 @@ struct sample_field {
 			 struct perf_event *event);
 };
 
+/* perf_output_put_u64() for fields that are written less often. */
 static void sample_put_u64(struct perf_output_handle *handle, u64 value)
 {
 	perf_output_put_u64(handle, value);
@@ -96,13 +97,23 @@ u32 perf_event_tid(struct perf_event *event, struct task_struct *task)
 	return sample_task_nr(event, task, PIDTYPE_PID);
 }
 
-static __always_inline void sample_fill_identity(struct perf_sample_data *data,
-						 struct perf_event *event, u64 fields)
+/* Both numbers of the current task; its own fields have those of the initial namespace. */
+static __always_inline void sample_fill_tid(struct perf_sample_data *data, struct perf_event *event)
 {
-	if (fields & PERF_SAMPLE_TID) {
+	if (likely(event->ns == &init_pid_ns && pid_alive(current))) {
+		data->tid_entry.pid = current->tgid;
+		data->tid_entry.tid = current->pid;
+	} else {
 		data->tid_entry.pid = perf_event_pid(event, current);
 		data->tid_entry.tid = perf_event_tid(event, current);
 	}
+}
+
+static __always_inline void sample_fill_identity(struct perf_sample_data *data,
+						 struct perf_event *event, u64 fields)
+{
+	if (fields & PERF_SAMPLE_TID)
+		sample_fill_tid(data, event);
 	if (fields & PERF_SAMPLE_TIME)
 		data->time = event->clock();
 	if (fields & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER))
@@ -113,6 +124,13 @@ static __always_inline void sample_fill_identity(struct perf_sample_data *data,
 		data->cpu_entry.cpu = raw_smp_processor_id();
 		data->cpu_entry.reserved = 0;
 	}
+}
+
+/* One body for what is not a frequent sample. */
+static void sample_fill_identity_any(struct perf_sample_data *data, struct perf_event *event,
+				     u64 fields)
+{
+	sample_fill_identity(data, event, fields);
 }
 
 /* ---------------------------------------------------------------------- READ */
@@ -207,11 +225,9 @@ static void sample_write_branches(struct perf_output_handle *handle, struct perf
 {
 	struct perf_branch_stack *stack = data->br_stack;
 
-	if (!stack) {
-		sample_put_u64(handle, 0);
+	sample_put_u64(handle, stack ? stack->nr : 0);
+	if (!stack)
 		return;
-	}
-	sample_put_u64(handle, stack->nr);
 	if (branch_sample_hw_index(event))
 		sample_put_u64(handle, stack->hw_idx);
 	perf_output_copy(handle, stack->entries, stack->nr * sizeof(stack->entries[0]));
@@ -267,7 +283,7 @@ static noinline void sample_write_regs(struct perf_output_handle *handle,
 	if (regs->abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
 	for (; mask; mask &= mask - 1)
-		sample_put_u64(handle, perf_reg_value(regs->regs, __ffs64(mask)));
+		perf_output_put_u64(handle, perf_reg_value(regs->regs, __ffs64(mask)));
 }
 
 static void sample_write_user_regs(struct perf_output_handle *handle, struct perf_sample_data *data,
@@ -533,11 +549,13 @@ static noinline void sample_trim_callchain(struct perf_sample_data *data, struct
 	data->dyn_size -= entries * sizeof(u64);
 }
 
+typedef void (*sample_fill_fn)(struct perf_sample_data *data, struct perf_event *event, u64 fields);
+
 static __always_inline void sample_prepare_missing(struct perf_sample_data *data,
 						   struct perf_event *event, struct pt_regs *regs,
-						   u64 missing)
+						   u64 missing, sample_fill_fn fill)
 {
-	sample_fill_identity(data, event, missing);
+	fill(data, event, missing);
 	if (missing & PERF_SAMPLE_IP)
 		data->ip = perf_instruction_pointer(regs);
 	/* Frequent: not by the table. */
@@ -548,32 +566,47 @@ static __always_inline void sample_prepare_missing(struct perf_sample_data *data
 	data->sample_flags |= missing;
 }
 
-static __always_inline void sample_prepare(struct perf_sample_data *data, struct perf_event *event,
-					   struct pt_regs *regs)
+/* @fill: sample_fill_identity() inline or as a function */
+static __always_inline void sample_prepare_by(struct perf_sample_data *data,
+					      struct perf_event *event, struct pt_regs *regs,
+					      sample_fill_fn fill)
 {
 	u64 missing = event->attr.sample_type & ~data->sample_flags;
 
 	/* A BPF program's record often has only what the program supplies. */
 	if (missing)
-		sample_prepare_missing(data, event, regs, missing);
+		sample_prepare_missing(data, event, regs, missing, fill);
 	if (unlikely(data->dyn_size > SAMPLE_SIZE_MAX / 2))
 		sample_trim_callchain(data, event);
+}
+
+static __always_inline void sample_prepare(struct perf_sample_data *data, struct perf_event *event,
+					   struct pt_regs *regs)
+{
+	sample_prepare_by(data, event, regs, sample_fill_identity);
 }
 
 noinline void perf_prepare_sample(struct perf_sample_data *data, struct perf_event *event,
 				  struct pt_regs *regs)
 {
-	sample_prepare(data, event, regs);
+	sample_prepare_by(data, event, regs, sample_fill_identity_any);
 }
 
-void perf_prepare_header(struct perf_event_header *header, struct perf_sample_data *data,
-			 struct perf_event *event, struct pt_regs *regs)
+static __always_inline void sample_prepare_header(struct perf_event_header *header,
+						  struct perf_sample_data *data,
+						  struct perf_event *event, struct pt_regs *regs)
 {
 	u64 size = sizeof(*header) + event->header_size + event->id_header_size + data->dyn_size;
 
 	header->type = PERF_RECORD_SAMPLE;
 	header->misc = perf_misc_flags(regs);
 	header->size = likely(size <= SAMPLE_SIZE_MAX) ? size : 0;
+}
+
+void perf_prepare_header(struct perf_event_header *header, struct perf_sample_data *data,
+			 struct perf_event *event, struct pt_regs *regs)
+{
+	sample_prepare_header(header, data, event, regs);
 }
 
 /* --------------------------------------------------------------------- output */
@@ -601,7 +634,7 @@ static noinline void sample_write_fields(struct perf_output_handle *handle,
 		if (field->write)
 			field->write(handle, data, event);
 		else
-			sample_put_u64(handle, ((u64 *)data)[field->word]);
+			perf_output_put_u64(handle, ((u64 *)data)[field->word]);
 	}
 }
 
@@ -648,8 +681,8 @@ static __always_inline void sample_drop_callchain(struct perf_sample_data *data)
 }
 
 /*
- * @prepare: sample_prepare() inline or as a function; @begin and @end: one pair of
- * perf_output_begin*() and perf_output_end*().
+ * @prepare and @write: sample_prepare() and sample_write(), inline or as functions; @begin and
+ * @end: one pair of perf_output_begin*() and perf_output_end*().
  */
 static __always_inline int sample_output(struct perf_event *event, struct perf_sample_data *data,
 					 struct pt_regs *regs,
@@ -659,6 +692,10 @@ static __always_inline int sample_output(struct perf_event *event, struct perf_s
 					 int (*begin)(struct perf_output_handle *handle,
 						      struct perf_sample_data *data,
 						      struct perf_event *event, unsigned int size),
+					 void (*write)(struct perf_output_handle *handle,
+						       struct perf_event_header *header,
+						       struct perf_sample_data *data,
+						       struct perf_event *event),
 					 void (*end)(struct perf_output_handle *handle))
 {
 	struct perf_output_handle handle __uninitialized;
@@ -671,14 +708,14 @@ static __always_inline int sample_output(struct perf_event *event, struct perf_s
 
 	guard(rcu)();
 	prepare(data, event, regs);
-	perf_prepare_header(&header, data, event, regs);
+	sample_prepare_header(&header, data, event, regs);
 	ret = -E2BIG;
 	if (likely(header.size))
 		ret = begin(&handle, data, event, header.size);
 	else
 		perf_output_lose(event);
 	if (likely(!ret))
-		sample_write(&handle, &header, data, event);
+		write(&handle, &header, data, event);
 	if (event->attr.sample_type & PERF_SAMPLE_CALLCHAIN)
 		sample_drop_callchain(data);
 	if (likely(!ret))
@@ -689,7 +726,7 @@ static __always_inline int sample_output(struct perf_event *event, struct perf_s
 void perf_event_output_forward(struct perf_event *event, struct perf_sample_data *data,
 			       struct pt_regs *regs)
 {
-	sample_output(event, data, regs, sample_prepare, perf_output_begin_forward,
+	sample_output(event, data, regs, sample_prepare, perf_output_begin_forward, sample_write,
 		      perf_output_end_overflow);
 }
 
@@ -726,7 +763,8 @@ static noinline int sample_output_any(struct perf_event *event, struct perf_samp
 				      struct pt_regs *regs,
 				      void (*end)(struct perf_output_handle *handle))
 {
-	return sample_output(event, data, regs, perf_prepare_sample, perf_output_begin, end);
+	return sample_output(event, data, regs, perf_prepare_sample, perf_output_begin,
+			     perf_output_sample, end);
 }
 
 void perf_event_output_backward(struct perf_event *event, struct perf_sample_data *data,
@@ -752,7 +790,7 @@ void perf_event_header__init(struct perf_event_header *header, struct perf_sampl
 		.type = type, .misc = misc, .size = size + (trailer ? event->id_header_size : 0),
 	};
 	if (trailer)
-		sample_fill_identity(data, event, event->attr.sample_type);
+		sample_fill_identity_any(data, event, event->attr.sample_type);
 }
 
 void perf_event__output_id_sample(struct perf_event *event, struct perf_output_handle *handle,
@@ -764,6 +802,6 @@ void perf_event__output_id_sample(struct perf_event *event, struct perf_output_h
 		return;
 	for (int i = 0; i < ARRAY_SIZE(id_fields); i++) {
 		if (event->attr.sample_type & id_fields[i].bit)
-			sample_put_u64(handle, from[id_fields[i].word]);
+			perf_output_put_u64(handle, from[id_fields[i].word]);
 	}
 }
