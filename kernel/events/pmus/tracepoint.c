@@ -76,6 +76,8 @@ static void tp_deliver(struct perf_event *event, u64 count, struct perf_raw_reco
 {
 	struct perf_sample_data data __uninitialized;
 
+	if (!tp_accepts(event, raw->frag.data, regs))
+		return;
 	perf_sample_data_init(&data, 0, 0);
 	perf_sample_save_raw_data(&data, event, raw);
 	perf_swevent_event(event, count, &data, regs);
@@ -107,8 +109,7 @@ static void tp_deliver_to_task(struct task_struct *task, u16 type, u64 count,
 
 	guard(raw_spinlock_irqsave)(&ctx->lock);
 	list_for_each_entry(event, &ctx->event_list, event_entry) {
-		if (event->cpu == cpu && tp_targets(event, type) &&
-		    tp_accepts(event, raw->frag.data, regs))
+		if (event->cpu == cpu && tp_targets(event, type))
 			tp_deliver(event, count, raw, regs);
 	}
 }
@@ -123,10 +124,8 @@ void perf_tp_event(u16 event_type, u64 count, void *record, int entry_size, stru
 
 	perf_trace_buf_update(record, event_type);
 
-	hlist_for_each_entry_rcu(event, head, hlist_entry) {
-		if (tp_accepts(event, record, regs))
-			tp_deliver(event, count, &raw, regs);
-	}
+	hlist_for_each_entry_rcu(event, head, hlist_entry)
+		tp_deliver(event, count, &raw, regs);
 	if (task && task != current)
 		tp_deliver_to_task(task, event_type, count, &raw, regs);
 
