@@ -109,11 +109,13 @@ void tally_dso_set_build_id(struct tally_dso *dso, const u8 *build_id, u32 size)
  * @dso: dso
  * @start: first byte
  * @end: first byte behind it; @start if it is not known
+ * @binding: how visible the name is
  * @name: name, copied
  *
  * Return: 0 or -ENOMEM.
  */
-int tally_dso_add_symbol(struct tally_dso *dso, u64 start, u64 end, const char *name)
+int tally_dso_add_symbol(struct tally_dso *dso, u64 start, u64 end, enum tally_binding binding,
+			 const char *name)
 {
 	size_t nr = dso->nr_symbols;
 	struct tally_symbol *symbols = dso->symbols;
@@ -127,23 +129,30 @@ int tally_dso_add_symbol(struct tally_dso *dso, u64 start, u64 end, const char *
 	name = tally_arena_strdup(&dso->arena, name);
 	if (!name)
 		return -ENOMEM;
-	symbols[dso->nr_symbols++] = (struct tally_symbol){ start, end, name };
+	symbols[dso->nr_symbols++] = (struct tally_symbol){ start, end, name, nr, binding };
 	return 0;
 }
 
-/* Of symbols at one address the one with the larger size, then the one with fewer underscores. */
+/* For qsort(): negative if @left is the smaller number. */
+static int symbol_order(u64 left, u64 right)
+{
+	return (left > right) - (left < right);
+}
+
+/*
+ * Of symbols at one address perf shows one with a size, a strong one, a global one, the one with
+ * fewer underscores, the longest, the first of the table. So does tally.
+ */
 static int symbol_compare(const void *left, const void *right)
 {
 	const struct tally_symbol *a = left, *b = right;
-	size_t a_score = strspn(a->name, "_"), b_score = strspn(b->name, "_");
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	if (a->end != b->end)
-		return a->end > b->end ? -1 : 1;
-	if (a_score != b_score)
-		return a_score < b_score ? -1 : 1;
-	return strcmp(a->name, b->name);
+	return symbol_order(a->start, b->start) ?:
+	       symbol_order(b->end != b->start, a->end != a->start) ?:
+	       symbol_order(b->binding, a->binding) ?:
+	       symbol_order(strspn(a->name, "_"), strspn(b->name, "_")) ?:
+	       symbol_order(strlen(b->name), strlen(a->name)) ?:
+	       symbol_order(a->order, b->order);
 }
 
 /* Without memory the dso has no symbols. */
@@ -193,6 +202,13 @@ static bool kernel_is_running(const struct tally_dso *dso)
 	return !memcmp(build_id, dso->build_id, dso->build_id_size);
 }
 
+static enum tally_binding kallsyms_binding(char type)
+{
+	if (type == 'w' || type == 'W')
+		return TALLY_SYMBOL_WEAK;
+	return type == 'T' ? TALLY_SYMBOL_GLOBAL : TALLY_SYMBOL_LOCAL;
+}
+
 /* "address type name [module]" */
 static int kallsyms_line(struct tally_dso *dso, char *line)
 {
@@ -205,7 +221,7 @@ static int kallsyms_line(struct tally_dso *dso, char *line)
 	name[strcspn(name, "\t\n ")] = 0;
 	if (*name == '$' || !strncmp(name, "__pfx_", 6))
 		return 0;
-	return tally_dso_add_symbol(dso, at, at, name);
+	return tally_dso_add_symbol(dso, at, at, kallsyms_binding(end[1]), name);
 }
 
 static void kernel_load(struct tally_dsos *dsos, struct tally_dso *dso)
@@ -287,7 +303,7 @@ static void jit_load(struct tally_dso *dso)
 		if (*end != ' ' || !size)
 			continue;
 		end[strcspn(end, "\n")] = 0;
-		if (tally_dso_add_symbol(dso, start, start + size, end + 1))
+		if (tally_dso_add_symbol(dso, start, start + size, TALLY_SYMBOL_GLOBAL, end + 1))
 			break;
 	}
 	if (file)

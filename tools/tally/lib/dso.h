@@ -10,16 +10,27 @@
 
 #define TALLY_BUILD_ID_SIZE	20
 
+/* Of two names of a function that of the higher binding is shown. */
+enum tally_binding {
+	TALLY_SYMBOL_WEAK,
+	TALLY_SYMBOL_LOCAL,
+	TALLY_SYMBOL_GLOBAL,
+};
+
 /**
  * struct tally_symbol - a function
  * @start: first byte: offset in the file, or address in the kernel
  * @end: first byte behind the function
  * @name: name, demangled
+ * @order: number among the symbols that were added to the dso
+ * @binding: an enum tally_binding
  */
 struct tally_symbol {
 	u64 start;
 	u64 end;
 	const char *name;
+	u32 order;
+	u8 binding;
 };
 
 /**
@@ -73,7 +84,8 @@ void tally_dsos_free(struct tally_dsos *dsos);
 struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name);
 void tally_dso_set_build_id(struct tally_dso *dso, const u8 *build_id, u32 size);
 const struct tally_symbol *tally_dso_find(struct tally_dsos *dsos, struct tally_dso *dso, u64 at);
-int tally_dso_add_symbol(struct tally_dso *dso, u64 start, u64 end, const char *name);
+int tally_dso_add_symbol(struct tally_dso *dso, u64 start, u64 end, enum tally_binding binding,
+			 const char *name);
 void tally_dso_load(struct tally_dsos *dsos, struct tally_dso *dso);
 void tally_dso_sort(struct tally_dso *dso);
 

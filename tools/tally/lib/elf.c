@@ -101,8 +101,21 @@ static int elf_build_id(Elf *elf, u8 *build_id)
 	return 0;
 }
 
+static enum tally_binding elf_binding(const GElf_Sym *symbol)
+{
+	switch (GELF_ST_BIND(symbol->st_info)) {
+	case STB_WEAK:
+		return TALLY_SYMBOL_WEAK;
+	case STB_GLOBAL:
+		return TALLY_SYMBOL_GLOBAL;
+	default:
+		return TALLY_SYMBOL_LOCAL;
+	}
+}
+
 /* Demangled names of C++, Rust and D; others as they are. */
-static int elf_add_symbol(struct tally_dso *dso, u64 start, u64 size, const char *name)
+static int elf_add_symbol(struct tally_dso *dso, u64 start, const GElf_Sym *symbol,
+			  const char *name)
 {
 	char *demangled = NULL;
 	int ret;
@@ -111,7 +124,8 @@ static int elf_add_symbol(struct tally_dso *dso, u64 start, u64 size, const char
 	if (*name == '_')
 		demangled = cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
 #endif
-	ret = tally_dso_add_symbol(dso, start, start + size, demangled ?: name);
+	ret = tally_dso_add_symbol(dso, start, start + symbol->st_size, elf_binding(symbol),
+				   demangled ?: name);
 	free(demangled);
 	return ret;
 }
@@ -173,7 +187,7 @@ static int elf_table(struct tally_dso *dso, Elf *elf, Elf *addresses, Elf_Scn *s
 		if (!elf_is_function(elf, &symbol, name) ||
 		    !elf_file_offset(addresses, symbol.st_value, &offset))
 			continue;
-		if (elf_add_symbol(dso, offset, symbol.st_size, name))
+		if (elf_add_symbol(dso, offset, &symbol, name))
 			return -ENOMEM;
 	}
 	return 0;

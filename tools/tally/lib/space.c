@@ -420,7 +420,7 @@ static int space_learn_ksymbol(struct tally_space *space, const struct perf_even
 	tally_dso_load(&space->dsos, kernel);
 	if (tally_dso_find(&space->dsos, kernel, address))
 		return 0;
-	ret = tally_dso_add_symbol(kernel, address, address + length, name);
+	ret = tally_dso_add_symbol(kernel, address, address + length, TALLY_SYMBOL_GLOBAL, name);
 	tally_dso_sort(kernel);
 	space->generation++;
 	return ret;

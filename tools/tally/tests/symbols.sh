@@ -62,6 +62,35 @@ int main(void)
 END
 }
 
+# Functions with several names: perf shows a strong one before a weak one, a global one before a local
+# one, one with fewer underscores in front, a longer one.
+alias_code() {
+	cat <<'END'
+volatile unsigned long sink;
+#define BODY	{ for (unsigned long i = 0; i < n; i++) sink++; }
+#define ALIAS(name, of, ...) \
+	void name(unsigned long n) __attribute__((alias(#of), used __VA_ARGS__))
+__attribute__((noinline)) void __strong(unsigned long n) BODY
+ALIAS(weak_but_longer, __strong, , weak);
+__attribute__((noinline)) void ___global(unsigned long n) BODY
+static ALIAS(local_but_longer, ___global);
+__attribute__((noinline)) void __underscores(unsigned long n) BODY
+ALIAS(plain, __underscores);
+__attribute__((noinline)) void brief(unsigned long n) BODY
+ALIAS(a_long_name, brief);
+int main(void)
+{
+	unsigned long n = 50000000;
+
+	__strong(n);
+	___global(n);
+	__underscores(n);
+	brief(n);
+	return 0;
+}
+END
+}
+
 # has PATTERN FILE: most samples of the program match.
 has() {
 	grep -Eq "$1" "$2" || { head -5 "$2"; return 1; }
@@ -100,6 +129,16 @@ result "a function of Rust by its name, without the hash" \
 	has 'rust +rust +\[\.\] hello::work$' "$work/report"
 result "a function of Rust by its name, in the present scheme" \
 	has 'rust +rust +\[\.\] mycrate::example$' "$work/report"
+alias_code >"$work/alias.c"
+gcc -O1 -o "$work/alias" "$work/alias.c" 2>"$work/errors" &&
+	perf record -q -e cpu-clock:u -F 1000 -o "$work/alias.data" "$work/alias" 2>>"$work/errors"
+note <"$work/errors"
+"$TALLY" export "$work/alias.data" 2>&1 | sed -n 's/^alias;\(.*\) [0-9]*$/\1/p' | sort |
+	grep -Ex '___global|__strong|a_long_name|plain' >"$work/names"
+result "of several names of a function the one that perf shows" [ "$(wc -l <"$work/names")" = 4 ]
+perf script -F ip,sym -i "$work/alias.data" 2>/dev/null | awk '/n|_/ { print $2 }' | sort -u |
+	grep -Ex '___global|__strong|a_long_name|plain' >"$work/perf-names"
+result "perf shows these names" diff "$work/perf-names" "$work/names"
 strip "$work/program"
 "$TALLY" report "$work/data" >"$work/report" 2>"$work/errors"
 result "without symbols the reason is given" has 'program: no symbols' "$work/errors"
