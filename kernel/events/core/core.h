@@ -240,6 +240,7 @@ extern atomic_t perf_nr_tracepoints;
  * @cpu_supported: result of pmu::filter when a schedule was last compiled on this CPU
  * @rotation: index, modulo their number, of the CPU side's context that is placed first
  * @cgrp_change: perf_cpu_context::cgrp_changes at the last reload by a cgroup switch
+ * @exclusive: exclusive PMU: the CPU's only event, its own or a cgroup's; written by any CPU
  * @nr_sched_cb: requests of perf_sched_cb_inc()
  * @sched_cb_entry: node in the CPU's list of PMUs with requests
  * @timer: multiplexing timer
@@ -259,6 +260,7 @@ struct perf_cpu_pmu_context {
 	bool				cpu_supported;
 	unsigned int			rotation;
 	u64				cgrp_change;
+	struct perf_event		*exclusive;
 	unsigned int			nr_sched_cb;
 	struct hlist_node		sched_cb_entry;
 	struct hrtimer			timer;
@@ -479,7 +481,8 @@ bool perf_pmu_supports_cpu(struct pmu *pmu, int cpu);
 bool perf_pmu_is_partial(struct pmu *pmu);
 int  perf_exclusive_get(struct perf_event *event);
 void perf_exclusive_put(struct perf_event *event);
-bool perf_exclusive_installable(struct perf_event *event, struct perf_event_context *ctx);
+void perf_exclusive_migrate(struct perf_event *event, int to);
+int  perf_exclusive_check(struct perf_event *event, struct perf_event_context *ctx);
 void perf_event_restart_begin(struct perf_event *event);
 void perf_event_restart_end(struct perf_event *event, bool start);
 

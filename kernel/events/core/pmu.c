@@ -264,15 +264,29 @@ bool perf_pmu_is_partial(struct pmu *pmu)
 	return false;
 }
 
+static int exclusive_refuse(void)
+{
+	return perf_refuse(-EBUSY, "type: the exclusive PMU has an event here already");
+}
+
+/* Replaces the only event of @event's PMU on a CPU; fails if that is not @from. */
+static bool exclusive_replace(struct perf_event *event, int cpu, struct perf_event *from,
+			      struct perf_event *to)
+{
+	return cmpxchg(&per_cpu_ptr(event->pmu->cpu_pmu_context, cpu)->exclusive, from, to) == from;
+}
+
 /**
  * perf_exclusive_get - reserve an exclusive PMU for a new event
  * @event: new event of any PMU
  *
  * An exclusive PMU is used by task events or by CPU events, not by both at a time. CPU events
- * increment pmu::exclusive_cnt, task events decrement it.
+ * increment pmu::exclusive_cnt, task events decrement it. A CPU has one event, which is its own or
+ * that of one of the cgroups: they are in different contexts but count at the same time. Of tasks,
+ * perf_exclusive_check() admits one event for each context.
  *
  * Context: any
- * Return: 0, or -EBUSY if the PMU is in use by events of the other kind
+ * Return: 0, or -EBUSY if the PMU is in use by events of the other kind, or on @event's CPU
  */
 int perf_exclusive_get(struct perf_event *event)
 {
@@ -289,6 +303,9 @@ int perf_exclusive_get(struct perf_event *event)
 		return perf_refuse(-EBUSY,
 				   "type: the exclusive PMU is used for tasks, or for CPUs");
 	event->attach_state |= PERF_ATTACH_EXCLUSIVE;
+	if (!(event->attach_state & PERF_ATTACH_TASK) &&
+	    !exclusive_replace(event, event->cpu, NULL, event))
+		return exclusive_refuse();
 	return 0;
 }
 
@@ -303,33 +320,48 @@ void perf_exclusive_put(struct perf_event *event)
 	if (!(event->attach_state & PERF_ATTACH_EXCLUSIVE))
 		return;
 	event->attach_state &= ~PERF_ATTACH_EXCLUSIVE;
-	if (event->attach_state & PERF_ATTACH_TASK)
+	if (event->attach_state & PERF_ATTACH_TASK) {
 		atomic_inc(&event->pmu->exclusive_cnt);
-	else
-		atomic_dec(&event->pmu->exclusive_cnt);
+		return;
+	}
+	exclusive_replace(event, event->cpu, event, NULL);
+	atomic_dec(&event->pmu->exclusive_cnt);
 }
 
 /**
- * perf_exclusive_installable - may an event be added to a context?
+ * perf_exclusive_migrate - move the reservation of a CPU's event to another CPU
+ * @event: CPU event of any PMU; event->cpu is still the old CPU
+ * @to: the new CPU; an event of the same PMU that is there stays the one with the reservation
+ *
+ * Context: any
+ */
+void perf_exclusive_migrate(struct perf_event *event, int to)
+{
+	if (exclusive_replace(event, event->cpu, event, NULL))
+		exclusive_replace(event, to, NULL, event);
+}
+
+/**
+ * perf_exclusive_check - may an event be added to a context?
  * @event: event that is in no context
  * @ctx: the context; ctx->mutex is held
  *
  * Context: process context
- * Return: false if @ctx has an event of the same exclusive PMU for the same CPU
+ * Return: 0, or -EBUSY if @ctx has an event of the same exclusive PMU for the same CPU
  */
-bool perf_exclusive_installable(struct perf_event *event, struct perf_event_context *ctx)
+int perf_exclusive_check(struct perf_event *event, struct perf_event_context *ctx)
 {
 	struct perf_event *other;
 
 	lockdep_assert_held(&ctx->mutex);
 	if (!is_exclusive_pmu(event->pmu))
-		return true;
+		return 0;
 	list_for_each_entry(other, &ctx->event_list, event_entry) {
 		if (other->pmu == event->pmu &&
 		    (other->cpu == -1 || event->cpu == -1 || other->cpu == event->cpu))
-			return false;
+			return exclusive_refuse();
 	}
-	return true;
+	return 0;
 }
 
 static int pmu_check_event(struct perf_event *event)

@@ -31,6 +31,7 @@ static int migrate_leave_here(struct perf_event_context *from, void *arg)
 	if (enabled)
 		perf_event_set_state(event, PERF_EVENT_STATE_INACTIVE);
 	event->attach_state |= PERF_ATTACH_MOVING;
+	perf_exclusive_migrate(event, to->cpu);
 	event->cpu = to->cpu;
 	perf_event_set_clock(event, perf_ctx_time(to));
 	/* Pairs with cross_call_event_here(): [moving]. The context is found after the mark. */

@@ -17,11 +17,8 @@ static int api_install(struct perf_event *event, struct perf_event_context *ctx)
 		return perf_refuse(-ESRCH, "pid: the task is exiting");
 	if (!event->hw.target && !per_cpu(perf_cpu_context, event->cpu).online)
 		return perf_refuse(-ENODEV, "cpu: %lld is offline", event->cpu);
-	if (!perf_exclusive_installable(event, ctx))
-		return perf_refuse(-EBUSY, "type: the exclusive PMU has an event here already");
-	ret = perf_sched_group_fits(event, event);
-	if (!ret)
-		ret = perf_install_prepare(ctx, event, &epc);
+	ret = perf_exclusive_check(event, ctx) ?: perf_sched_group_fits(event, event) ?:
+	      perf_install_prepare(ctx, event, &epc);
 	if (!ret)
 		perf_install(ctx, event, epc);
 	return ret;

@@ -304,9 +304,7 @@ static int open_bind_aux(struct perf_open *o)
 
 static int open_check_exclusive(struct perf_open *o)
 {
-	if (!perf_exclusive_installable(o->event, o->ctx))
-		return perf_refuse(-EBUSY, "type: the exclusive PMU has an event here already");
-	return 0;
+	return perf_exclusive_check(o->event, o->ctx);
 }
 
 static int open_make_file(struct perf_open *o)

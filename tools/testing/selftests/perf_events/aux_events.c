@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Several events, tasks and PMUs with AUX areas: groups, children, SET_OUTPUT, exclusive PMUs. */
 #include "aux.h"
+#include "files.h"
 #include "readings.h"
 
+#include <sys/stat.h>
 #include <time.h>
 
 /* A task on CPU 0, whose event fills an area. The case itself runs on another CPU. */
@@ -352,6 +354,40 @@ static bool expect_opened(const char *what, int fd)
 	return good;
 }
 
+/* A cgroup's event is one of the CPU's: its own context counts at the same time. */
+static bool exclusive_of_cgroups(void)
+{
+	static const char dir[] = "/cgroup/perf-aux";
+	unsigned int flags = PERF_FLAG_PID_CGROUP;
+	struct perf_event_attr attr = aux_attr(8);
+	int root, cgroup, own, fd;
+	bool ok;
+
+	if (write_line("/cgroup/cgroup.subtree_control", "+pids"))
+		skip_case("no cgroup2");
+	mkdir(dir, 0755);
+	root = MUST(open("/cgroup", O_RDONLY | O_DIRECTORY));
+	cgroup = MUST(open(dir, O_RDONLY | O_DIRECTORY));
+	own = MUST(perf_open(&attr, -1, 0, -1, 0));
+	ok = expect_refused("cgroup beside the CPU", perf_open(&attr, cgroup, 0, -1, flags), EBUSY,
+			    "an event here already");
+	fd = perf_open(&attr, cgroup, 1, -1, flags);
+	ok &= expect_errno("cgroup on another CPU", fd, 0);
+	ok &= expect_refused("the CPU beside its cgroup", perf_open(&attr, -1, 1, -1, 0), EBUSY,
+			     "an event here already");
+	ok &= expect_refused("another cgroup", perf_open(&attr, root, 1, -1, flags), EBUSY,
+			     "an event here already");
+	close(fd);
+	close(own);
+	fd = perf_open(&attr, cgroup, 0, -1, flags);
+	ok &= expect_errno("cgroup on the CPU that is free again", fd, 0);
+	close(fd);
+	close(cgroup);
+	close(root);
+	rmdir(dir);
+	return ok;
+}
+
 /* The PMU of the event that has aux_output says whether its leader's trace can take its samples. */
 static bool output_to_a_trace(void)
 {
@@ -468,6 +504,7 @@ static const struct test tests[] = {
 	{ "a pausing event is closed while a child has inherited it", closed_while_inherited },
 	{ "one PMU does not fill the area of another PMU", other_pmu },
 	{ "an exclusive PMU has one event, of tasks or of CPUs", exclusive_pmu },
+	{ "an exclusive PMU has one event for a CPU and its cgroups", exclusive_of_cgroups },
 	{ "aux_output is asked of the event's own PMU", output_to_a_trace },
 	{ "SET_OUTPUT to the area of another PMU is refused", redirect_to_other_pmu },
 	{ "a running event leaves its area by SET_OUTPUT", leaves_running },
