@@ -55,7 +55,17 @@ struct test_ranges {
 	struct perf_addr_filter_range	range[NR_RANGES];
 };
 
+static struct pmu test_aux_pmu;
+
+/* Each PMU has one trace on a CPU. */
 static DEFINE_PER_CPU(struct perf_output_handle, test_aux_handle);
+static DEFINE_PER_CPU(struct perf_output_handle, test_aux_too_handle);
+
+static struct perf_output_handle *handle_of(const struct perf_event *event)
+{
+	return event->pmu == &test_aux_pmu ? this_cpu_ptr(&test_aux_handle) :
+					     this_cpu_ptr(&test_aux_too_handle);
+}
 
 static u64 range_word(const struct test_ranges *ranges, u64 nr)
 {
@@ -75,7 +85,7 @@ static void write_words(struct perf_event *event, struct test_aux *aux, u64 from
 		if (event->attr.config1 == WORDS_RANGES)
 			word = range_word(event->hw.addr_filters, (pos - from) / sizeof(pos));
 		else if (event->attr.config1 == WORDS_WAKEUP)
-			word = this_cpu_ptr(&test_aux_handle)->wakeup;
+			word = handle_of(event)->wakeup;
 		*(u64 *)(aux->pages[at >> PAGE_SHIFT] + offset_in_page(at)) = word;
 	}
 }
@@ -114,7 +124,7 @@ static void report_start(struct perf_event *event)
 
 static void test_aux_start(struct perf_event *event, int flags)
 {
-	struct perf_output_handle *handle = this_cpu_ptr(&test_aux_handle);
+	struct perf_output_handle *handle = handle_of(event);
 
 	if (!(flags & PERF_EF_RESUME))
 		perf_event_addr_filters_sync(event);
@@ -128,7 +138,7 @@ static void test_aux_start(struct perf_event *event, int flags)
 
 static void test_aux_stop(struct perf_event *event, int flags)
 {
-	struct perf_output_handle *handle = this_cpu_ptr(&test_aux_handle);
+	struct perf_output_handle *handle = handle_of(event);
 	struct test_aux *aux = perf_get_aux(handle);
 
 	if (event->hw.state & PERF_HES_STOPPED)
@@ -168,7 +178,7 @@ static void test_aux_read(struct perf_event *event)
 static long test_aux_snapshot(struct perf_event *event, struct perf_output_handle *sample,
 			      unsigned long size)
 {
-	struct perf_output_handle *handle = this_cpu_ptr(&test_aux_handle);
+	struct perf_output_handle *handle = handle_of(event);
 	struct test_aux *aux = perf_get_aux(handle);
 	u64 len = event->attr.config;
 

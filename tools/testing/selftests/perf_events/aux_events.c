@@ -298,6 +298,35 @@ static bool other_pmu(void)
 	return ok;
 }
 
+/* The traces of two PMUs go on at the same time, each in its own area. */
+static bool two_pmus(void)
+{
+	struct area one = open_area(64, PROT_READ | PROT_WRITE), two = {};
+	struct perf_event_attr attr = aux_attr(128);
+	struct aux_record record;
+	bool ok;
+
+	attr.type = perf_pmu_type("test_aux_too");
+	two.fd = MUST(perf_open(&attr, 0, -1, -1, 0));
+	two.user = mmap(NULL, (1 + DATA_PAGES) * page, PROT_READ | PROT_WRITE, MAP_SHARED, two.fd,
+			0);
+	if (two.user == MAP_FAILED || map_aux(&two, AUX_PAGES, PROT_READ | PROT_WRITE))
+		fail_case("mmap of the second event");
+	ioctl(one.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(two.fd, PERF_EVENT_IOC_ENABLE, 0);
+	ioctl(one.fd, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(two.fd, PERF_EVENT_IOC_DISABLE, 0);
+	ok = expect(next_aux_record(&one, &record), "the first PMU wrote") &&
+	     expect_eq("its bytes", record.size % 64 + one.user->aux_head % 64, 0) &&
+	     expect_between("its position", one.user->aux_head, 64, AUX_PAGES * page);
+	ok &= expect(next_aux_record(&two, &record), "the second PMU wrote") &&
+	      expect_eq("its bytes", record.size % 128 + two.user->aux_head % 128, 0) &&
+	      expect_between("its position", two.user->aux_head, 128, AUX_PAGES * page);
+	close_area(&one);
+	close_area(&two);
+	return ok;
+}
+
 /* The PMU has one event of a task at a time, and events either of tasks or of CPUs. */
 static bool exclusive_pmu(void)
 {
@@ -503,6 +532,7 @@ static const struct test tests[] = {
 	{ "a trace is closed before an event that samples it", closed_before_sibling },
 	{ "a pausing event is closed while a child has inherited it", closed_while_inherited },
 	{ "one PMU does not fill the area of another PMU", other_pmu },
+	{ "two PMUs fill an area each at the same time", two_pmus },
 	{ "an exclusive PMU has one event, of tasks or of CPUs", exclusive_pmu },
 	{ "an exclusive PMU has one event for a CPU and its cgroups", exclusive_of_cgroups },
 	{ "aux_output is asked of the event's own PMU", output_to_a_trace },
