@@ -43,13 +43,23 @@ static void cross_call_claim_current(struct perf_event_context *ctx)
 		perf_ctx_sched_in(ctx);
 }
 
-/* Is the context's lock among those that guard(perf_cpu_contexts)() takes? */
-static bool cross_call_is_chained(struct perf_event_context *ctx)
+/*
+ * guard(perf_cpu_contexts)() takes the lock of a cgroup's context if a task of the cgroup runs
+ * here. @fn may remove its last event: then the context is inactive, too.
+ */
+static noinline void cross_call_cgroup(struct cross_call *call)
 {
-	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+	struct perf_event_context *ctx = call->ctx;
 
-	return ctx == cpuctx->task_ctx || ctx == &cpuctx->ctx ||
-	       (ctx->cgrp && ctx->active_cpu >= 0);
+	if (ctx->active_cpu < 0) {
+		perf_cgroup_ctx_lock(ctx, &this_cpu_ptr(&perf_cpu_context)->ctx);
+		__release(&ctx->lock);
+	}
+	call->ret = call->fn(ctx, call->arg);
+	if (ctx->active_cpu < 0) {
+		__acquire(&ctx->lock);
+		raw_spin_unlock(&ctx->lock);
+	}
 }
 
 static void cross_call_locked(struct cross_call *call)
@@ -57,12 +67,10 @@ static void cross_call_locked(struct cross_call *call)
 	struct perf_event_context *ctx = call->ctx;
 
 	guard(perf_cpu_contexts)();
-	/* The context of a cgroup that has no task running here is outside of the chain. */
-	if (!cross_call_is_chained(ctx)) {
-		perf_cgroup_ctx_lock(ctx, &this_cpu_ptr(&perf_cpu_context)->ctx);
-		__release(&ctx->lock);
+	if (ctx->cgrp) {
+		cross_call_cgroup(call);
+		return;
 	}
-
 	call->ret = call->fn(ctx, call->arg);
 	/*
 	 * A context that was activated for an event it did not get: see
@@ -70,12 +78,6 @@ static void cross_call_locked(struct cross_call *call)
 	 */
 	if (ctx->cpu < 0 && !ctx->nr_events)
 		perf_ctx_deactivate_empty(ctx);
-
-	/* If @fn removed the last event of a cgroup's context, the context has left the chain. */
-	if (!cross_call_is_chained(ctx) && ctx->cpu >= 0) {
-		__acquire(&ctx->lock);
-		raw_spin_unlock(&ctx->lock);
-	}
 }
 
 /* On the CPU that perf_ctx_call() found. Interrupts off. */
@@ -182,7 +184,7 @@ void perf_call_on_cpu(int cpu, smp_call_func_t fn, void *info)
 		smp_call_function_single(cpu, fn, info, 1);
 }
 
-static int cross_call_once(struct cross_call *call, int cpu)
+static inline int cross_call_once(struct cross_call *call, int cpu)
 {
 	if (cpu < 0)
 		return cross_call_any_cpu(call);
@@ -276,7 +278,8 @@ static int cross_call_event_here(struct perf_event_context *ctx, void *arg)
 	return call->fn(event, call->arg);
 }
 
-static int cross_call_to_event(struct perf_event *event, perf_event_fn fn, void *arg, bool own)
+static noinline int cross_call_to_event(struct perf_event *event, perf_event_fn fn, void *arg,
+					bool own)
 {
 	struct cross_call_event to_event = { .event = event, .fn = fn, .arg = arg };
 	struct cross_call call = { .fn = cross_call_event_here, .arg = &to_event, .own = own };
