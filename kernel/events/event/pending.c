@@ -88,6 +88,9 @@ void perf_event_pending_init(struct perf_event *event)
  */
 void perf_event_pending_sync(struct perf_event *event)
 {
+	if (!irq_work_is_busy(&event->pending_irq) &&
+	    !irq_work_is_busy(&event->pending_disable_irq))
+		return;
 	irq_work_sync(&event->pending_irq);
 	irq_work_sync(&event->pending_disable_irq);
 }

@@ -13,10 +13,11 @@ static void release_remove_from_owner(struct perf_event *event)
 {
 	struct task_struct *owner;
 
+	/* The current task needs no reference to itself. */
 	scoped_guard(rcu) {
 		/* Pairs with the store in exit_clear_owners(): [owner]. */
 		owner = smp_load_acquire(&event->owner);
-		if (owner)
+		if (owner && owner != current)
 			get_task_struct(owner);
 	}
 	if (!owner)
@@ -28,7 +29,8 @@ static void release_remove_from_owner(struct perf_event *event)
 			list_del_init(&event->owner_entry);
 		event->owner = NULL;
 	}
-	put_task_struct(owner);
+	if (owner != current)
+		put_task_struct(owner);
 }
 
 /*
@@ -81,10 +83,23 @@ static void release_children(struct perf_event *parent)
 	}
 }
 
+/* Returns true if there are children. */
+static bool release_remove(struct perf_event *event)
+{
+	if (!event->attr.inherit) {
+		perf_remove(event, PERF_REMOVE_DEAD);
+		return false;
+	}
+	/* inherit_link_child() adds no child after the state is DEAD. */
+	guard(mutex)(&event->child_mutex);
+	perf_remove(event, PERF_REMOVE_DEAD);
+	return !list_empty(&event->child_list);
+}
+
 int perf_event_release_kernel(struct perf_event *event)
 {
 	struct perf_event_context *ctx;
-	bool childless;
+	bool parent;
 
 	if (!event->ctx) {
 		perf_event_put(event);
@@ -93,14 +108,10 @@ int perf_event_release_kernel(struct perf_event *event)
 	release_remove_from_owner(event);
 
 	ctx = perf_event_ctx_lock(event);
-	/* Under child_mutex: inherit_link_child() adds no child after the state is DEAD. */
-	scoped_guard(mutex, &event->child_mutex) {
-		perf_remove(event, PERF_REMOVE_DEAD);
-		childless = list_empty(&event->child_list);
-	}
+	parent = release_remove(event);
 	perf_event_ctx_unlock(ctx);
 
-	if (!childless)
+	if (parent)
 		release_children(event);
 	perf_event_put(event);
 	return 0;
