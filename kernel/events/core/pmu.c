@@ -269,11 +269,15 @@ static int exclusive_refuse(void)
 	return perf_refuse(-EBUSY, "type: the exclusive PMU has an event here already");
 }
 
-/* Replaces the only event of @event's PMU on a CPU; fails if that is not @from. */
+/*
+ * Replaces the only event of @event's PMU on a CPU; fails if that is not @from. A CPU that is not
+ * possible has no data to be looked at; installing an event there fails with ENODEV.
+ */
 static bool exclusive_replace(struct perf_event *event, int cpu, struct perf_event *from,
 			      struct perf_event *to)
 {
-	return cmpxchg(&per_cpu_ptr(event->pmu->cpu_pmu_context, cpu)->exclusive, from, to) == from;
+	return !cpu_possible(cpu) ||
+	       cmpxchg(&per_cpu_ptr(event->pmu->cpu_pmu_context, cpu)->exclusive, from, to) == from;
 }
 
 /**
