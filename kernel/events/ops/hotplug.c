@@ -78,8 +78,11 @@ static void hotplug_deactivate_cpu(void *unused)
 
 	if (cpuctx->ctx.active_cpu < 0)
 		return;
-	if (cpuctx->task_ctx)
-		perf_ctx_sched_out(cpuctx->task_ctx);
+	ctx = cpuctx->task_ctx;
+	if (ctx) {
+		guard(raw_spinlock)(&ctx->lock);
+		perf_ctx_sched_out_locked(ctx);
+	}
 
 	perf_cpu_side_lock(perf_clock());
 	for_each_cgrp_ctx(ctx, cpuctx)

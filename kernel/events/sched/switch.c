@@ -168,19 +168,6 @@ void perf_ctx_sched_out_locked(struct perf_event_context *ctx)
 }
 
 /**
- * perf_ctx_sched_out - make a task's context inactive
- * @ctx: context of the running task, active on this CPU
- *
- * Context: interrupts off; takes ctx->lock
- */
-void perf_ctx_sched_out(struct perf_event_context *ctx)
-{
-	raw_spin_lock(&ctx->lock);
-	perf_ctx_sched_out_locked(ctx);
-	raw_spin_unlock(&ctx->lock);
-}
-
-/**
  * perf_ctx_deactivate_empty - make a context inactive that has lost its last event
  * @ctx: context of a task, a cgroup or, where nothing is done, a CPU
  *
