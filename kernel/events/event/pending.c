@@ -88,6 +88,8 @@ void perf_event_pending_init(struct perf_event *event)
  */
 void perf_event_pending_sync(struct perf_event *event)
 {
+	might_sleep();
+	/* The usual case, without the two calls. */
 	if (!irq_work_is_busy(&event->pending_irq) &&
 	    !irq_work_is_busy(&event->pending_disable_irq))
 		return;

@@ -83,7 +83,7 @@ static void release_children(struct perf_event *parent)
 	}
 }
 
-/* Returns true if there are children. */
+/* Removes the event from its context. Returns true if it has children, which stay. */
 static bool release_remove(struct perf_event *event)
 {
 	if (!event->attr.inherit) {
@@ -99,7 +99,7 @@ static bool release_remove(struct perf_event *event)
 int perf_event_release_kernel(struct perf_event *event)
 {
 	struct perf_event_context *ctx;
-	bool parent;
+	bool has_children;
 
 	if (!event->ctx) {
 		perf_event_put(event);
@@ -108,10 +108,10 @@ int perf_event_release_kernel(struct perf_event *event)
 	release_remove_from_owner(event);
 
 	ctx = perf_event_ctx_lock(event);
-	parent = release_remove(event);
+	has_children = release_remove(event);
 	perf_event_ctx_unlock(ctx);
 
-	if (parent)
+	if (has_children)
 		release_children(event);
 	perf_event_put(event);
 	return 0;
