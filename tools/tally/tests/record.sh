@@ -63,12 +63,14 @@ same_samples() {
 	[ "$(perf script -i "$1" -F ip 2>/dev/null | grep -c .)" = "$(samples "$1")" ]
 }
 
+# The switch away from sleep is a sample of sleep itself; that to it is one of the task before, which
+# may be one that the host does not show.
 decodes_tracepoints() {
 	recorded "$dir/switches" -e sched:sched_switch,sched:sched_wakeup -a -- sleep 0.2 &&
 		perf script -i "$dir/switches" 2>/dev/null |
-			grep -q 'sched:sched_switch: .*next_comm=sleep' &&
+			grep -q 'sched:sched_switch: prev_comm=sleep .*next_comm=' &&
 		$tally record -q -o - -e sched:sched_switch -a -- sleep 0.2 |
-			perf script -i - 2>/dev/null | grep -q 'sched:sched_switch: .*next_comm=sleep'
+			perf script -i - 2>/dev/null | grep -q 'sched:sched_switch: prev_comm=sleep .*next_comm='
 }
 
 # cost COMMAND...: milliseconds of CPU time of the command itself; its children are not counted.
