@@ -60,9 +60,16 @@ record -e cycles -c 10007 $hot calls 20000 && within "in the kernel" "$(lines 'f
 	within "in user space" "$(grep -vc 'ffff[0-9a-f]* ' $list)" 3 100000
 result $? "-e cycles: kernel and user"
 
-# The interrupt may come when the system call is over.
-record -e cycles:k -c 100003 $hot calls 20000 && within "in the kernel" "$(lines 'ffff[0-9a-f]* ')" 100 100000 &&
-	within "in user space" "$(grep -vc 'ffff[0-9a-f]* ' $list)" 0 $(($(lines .) / 4))
+# The interrupt may come when the system call is over. A period may beat with the calls: one alone has
+# shown from 6 to 30 % of its samples there.
+in_kernel=0 in_user=0 kernel_only=0
+for period in 100003 70001 49999 30011; do
+	record -e cycles:k -c $period $hot calls 20000 || kernel_only=1
+	in_kernel=$((in_kernel + $(lines 'ffff[0-9a-f]* ')))
+	in_user=$((in_user + $(grep -vc 'ffff[0-9a-f]* ' $list)))
+done
+[ $kernel_only = 0 ] && within "in the kernel" $in_kernel 700 100000 &&
+	within "in user space" $in_user 0 $(((in_kernel + in_user) / 4))
 result $? "-e cycles:k"
 
 finish
