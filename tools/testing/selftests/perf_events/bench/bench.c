@@ -237,6 +237,15 @@ static void show_access(const struct run *run)
 	       (now.rdpmc - run->before.rdpmc) / ops);
 }
 
+/*
+ * The hooks of the scheduler stay patched in for a second after the last event is closed. A floor that
+ * is measured in that second has a part of the row's cost in it.
+ */
+static void wait_for_keys(void)
+{
+	nanosleep(&(struct timespec){ .tv_sec = 1, .tv_nsec = 200000000 }, NULL);
+}
+
 /* One round warms up slabs, branch keys and page tables; a short one for rows with turns. */
 static bool all_rounds(struct run *run, double *raw)
 {
@@ -244,6 +253,8 @@ static bool all_rounds(struct run *run, double *raw)
 	unsigned int rounds = work->rounds, i;
 	double cost[MAX_ROUNDS];
 
+	if (!run->nr_fds)
+		wait_for_keys();
 	if (!one_round(run, work->ops / (work->turns ? 10 : 1), &cost[0]))
 		return false;
 	access_counts(&run->before);
