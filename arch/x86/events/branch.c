@@ -75,6 +75,10 @@ u32 x86_branch_filter(u64 sample_type)
 	return (kinds ?: (u32)X86_BRANCH_KINDS) | options;
 }
 
+/* No processor with LbrExtV2 has transactions, and an entry always has its flags. */
+#define BRANCH_NOT_AMD	(PERF_SAMPLE_BRANCH_ABORT_TX | PERF_SAMPLE_BRANCH_IN_TX |		\
+			 PERF_SAMPLE_BRANCH_NO_TX | PERF_SAMPLE_BRANCH_NO_FLAGS)
+
 /**
  * x86_branch_unsupported - the kinds of branches that the hardware cannot be made to log
  * @b: its registers
@@ -88,6 +92,8 @@ u64 x86_branch_unsupported(const struct x86_branches *b, u64 sample_type)
 	u64 missing = 0;
 	unsigned int i;
 
+	if (b->kind == X86_BRANCHES_AMD)
+		missing = sample_type & BRANCH_NOT_AMD;
 	for_each_set_bit(i, &bits, PERF_SAMPLE_BRANCH_MAX_SHIFT) {
 		if (b->map && branch_named_kinds[i] && !b->map[i])
 			missing |= BIT_ULL(i);
@@ -501,6 +507,31 @@ static bool branch_tx_passes(u32 filter, const struct perf_branch_entry *e)
 	return filter & (e->in_tx ? X86_BRANCH_IN_TX : X86_BRANCH_NO_TX);
 }
 
+/* Registers that hold no branch: the older ones may hold some. */
+static bool branch_is_void(u32 layout, const struct x86_branch_raw *raw)
+{
+	return layout & X86_BRANCH_TO_VALID && raw->to & X86_BRANCH_TO_RESERVED;
+}
+
+/**
+ * x86_branch_decode_one - turn the registers of a branch into an entry, without a filter
+ * @layout: layout of the registers
+ * @raw: the registers
+ * @e: set as by x86_branch_decode(), and FROM to the branch itself if it is fused
+ *
+ * Return: false if the registers hold no branch
+ */
+bool x86_branch_decode_one(u32 layout, const struct x86_branch_raw *raw,
+			   struct perf_branch_entry *e)
+{
+	if (branch_is_void(layout, raw))
+		return false;
+	x86_branch_decode(layout, raw, e);
+	if (layout & X86_BRANCH_FUSED)
+		branch_find_kind(layout, e);
+	return true;
+}
+
 static bool branch_kind_passes(u32 layout, u32 filter, const struct x86_branch_raw *raw,
 			       struct perf_branch_entry *e)
 {
@@ -582,10 +613,12 @@ unsigned int x86_branch_fill(const struct x86_branch_log *log, u32 layout, u32 f
 	    (layout & BRANCH_PLAIN_INFO) == BRANCH_PLAIN_INFO)
 		return branch_fill_plain(log, layout, filter, out);
 	for (i = 0; i < log->nr; i++) {
+		if (branch_is_void(layout, &log->entry[i]))
+			continue;
 		x86_branch_decode(layout, &log->entry[i], e);
 		if (!branch_level_passes(filter, e) || !branch_tx_passes(filter, e))
 			continue;
-		if (filter & X86_BRANCH_DECODE &&
+		if ((filter & X86_BRANCH_DECODE || layout & X86_BRANCH_FUSED) &&
 		    !branch_kind_passes(layout, filter, &log->entry[i], e))
 			continue;
 		if (filter & X86_BRANCH_SAVE_PRIV)

@@ -85,7 +85,11 @@ struct x86_branch_raw {
 	u64	info;
 };
 
-/* x86_branch_raw::to with X86_BRANCH_TO_VALID; an entry has one of these flags. */
+/*
+ * x86_branch_raw::to with X86_BRANCH_TO_VALID. An entry has one of the two flags. Bit 61 is reserved,
+ * and an entry with it is no branch (Revision Guide for family 19h models 10h-1Fh, erratum 1452).
+ */
+#define X86_BRANCH_TO_RESERVED	BIT_ULL(61)
 #define X86_BRANCH_TO_SPEC	BIT_ULL(62)
 #define X86_BRANCH_TO_FLAGS	(BIT_ULL(63) | X86_BRANCH_TO_SPEC)
 
@@ -214,6 +218,8 @@ u32  x86_branch_layout(unsigned int format, bool tsx);
 u32  x86_branch_kind_of_code(const u8 *code, unsigned int len, bool wide, u64 distance);
 unsigned int x86_branch_skip_fused(const u8 *code, unsigned int len, bool wide);
 void x86_branch_decode(u32 layout, const struct x86_branch_raw *raw, struct perf_branch_entry *e);
+bool x86_branch_decode_one(u32 layout, const struct x86_branch_raw *raw,
+			   struct perf_branch_entry *e);
 unsigned int x86_branch_fill(const struct x86_branch_log *log, u32 layout, u32 filter,
 			     struct perf_branch_entry *out, u64 *counts);
 

@@ -54,7 +54,8 @@ static void __init lbr_brs_setup(struct x86_pmu *xpmu)
  * @xpmu: the PMU
  *
  * Without the freeze the interrupt's own branches would take the place of the program's. All parts
- * with branch records have it.
+ * with branch records have it. The freeze ends when the interrupt's status is acknowledged, which a
+ * hypervisor without PERFMON_V2 has not.
  */
 void __init amd_lbr_setup(struct x86_pmu *xpmu)
 {
@@ -65,7 +66,8 @@ void __init amd_lbr_setup(struct x86_pmu *xpmu)
 		lbr_brs_setup(xpmu);
 		return;
 	}
-	if (!boot_cpu_has(X86_FEATURE_AMD_LBR_V2) || !boot_cpu_has(X86_FEATURE_AMD_LBR_PMC_FREEZE))
+	if (!boot_cpu_has(X86_FEATURE_AMD_LBR_V2) || !boot_cpu_has(X86_FEATURE_PERFMON_V2) ||
+	    !boot_cpu_has(X86_FEATURE_AMD_LBR_PMC_FREEZE))
 		return;
 	ebx.full = cpuid_ebx(EXT_PERFMON_DEBUG_FEATURES);
 	lbr_amd.depth = min_t(unsigned int, ebx.split.lbr_v2_stack_sz, X86_BRANCH_MAX);

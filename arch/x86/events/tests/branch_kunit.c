@@ -293,6 +293,58 @@ static void register_format_amd(struct kunit *test)
 	}
 }
 
+/* Registers with the reserved flag hold no branch, and the branches before it are there. */
+static void void_entries_are_left_out(struct kunit *test)
+{
+	static const u64 reserved = BIT_ULL(61);
+	static struct x86_branch_log log = {
+		.nr = 3,
+		.entry = {
+			{ USER_IP, MISS | USER_IP },
+			{ USER_IP + 1, MISS | reserved | USER_IP },
+			{ USER_IP + 2, MISS | USER_IP },
+		},
+	};
+	u32 filter = x86_branch_filter(TYPE(USER) | TYPE(ANY));
+	struct perf_branch_entry e[3];
+
+	KUNIT_ASSERT_EQ(test, x86_branch_fill(&log, X86_BRANCH_TO_VALID, filter, e, NULL), 2);
+	KUNIT_EXPECT_EQ(test, e[0].from, USER_IP);
+	KUNIT_EXPECT_EQ(test, e[1].from, USER_IP + 2);
+	KUNIT_EXPECT_FALSE(test, x86_branch_decode_one(X86_BRANCH_TO_VALID, &log.entry[1], e));
+	KUNIT_EXPECT_TRUE(test, x86_branch_decode_one(X86_BRANCH_TO_VALID, &log.entry[2], e));
+}
+
+extern const u8 branch_kunit_compare[], branch_kunit_branch[];
+
+static noinline void run_fused_branch(void)
+{
+	asm volatile("branch_kunit_compare: cmp %%eax, %%eax\n"
+		     "branch_kunit_branch: jne 1f\n"
+		     "1:" : : : "cc");
+}
+
+/* Whatever the filter, FROM is the branch and not the compare. */
+static void fused_branches_are_found(struct kunit *test)
+{
+	u64 from = (unsigned long)branch_kunit_compare, branch = (unsigned long)branch_kunit_branch;
+	u32 filter = x86_branch_filter(TYPE(USER) | TYPE(KERNEL) | TYPE(ANY));
+	u32 layout = X86_BRANCH_TO_VALID | X86_BRANCH_FUSED;
+	struct perf_branch_entry e;
+	struct x86_branch_log *log;
+
+	run_fused_branch();
+	log = kunit_kzalloc(test, sizeof(*log), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, log);
+	log->nr = 1;
+	log->entry[0] = (struct x86_branch_raw){ AMD_IP(from), MISS | AMD_IP(from) };
+	KUNIT_ASSERT_EQ(test, x86_branch_fill(log, layout, filter, &e, NULL), 1);
+	KUNIT_EXPECT_EQ(test, e.from, branch);
+	KUNIT_EXPECT_EQ(test, e.to, from);
+	KUNIT_ASSERT_TRUE(test, x86_branch_decode_one(layout, log->entry, &e));
+	KUNIT_EXPECT_EQ(test, e.from, branch);
+}
+
 /* The instructions that a branch is fused with are in front of it. */
 static void fused_branches(struct kunit *test)
 {
@@ -425,7 +477,9 @@ static struct kunit_case branch_cases[] = {
 #endif
 	KUNIT_CASE(register_formats),
 	KUNIT_CASE(register_format_amd),
+	KUNIT_CASE(void_entries_are_left_out),
 	KUNIT_CASE(fused_branches),
+	KUNIT_CASE(fused_branches_are_found),
 	KUNIT_CASE(entries_of_a_log),
 	KUNIT_CASE(kinds_by_memory),
 	{ }

@@ -80,6 +80,10 @@ static const struct request {
 	{ "hw_index",	BRANCH(ANY) | BRANCH(HW_INDEX) },
 	{ "types",	BRANCH(ANY) | BRANCH(TYPE_SAVE) },
 	{ "levels",	BRANCH(ANY) | BRANCH(PRIV_SAVE) },
+	{ "in_tx",	BRANCH(ANY) | BRANCH(IN_TX), AMD_V2 },
+	{ "no_tx",	BRANCH(ANY) | BRANCH(NO_TX), AMD_V2 },
+	{ "abort_tx",	BRANCH(ANY) | BRANCH(ABORT_TX), AMD_V2 },
+	{ "no_flags",	BRANCH(ANY) | BRANCH(NO_FLAGS), AMD_V2 },
 };
 
 /* A request succeeds, or its reason names what the part lacks. */
