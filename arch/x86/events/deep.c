@@ -22,9 +22,11 @@
 
 /**
  * struct x86_branch_cpu - branch records of one CPU
- * @users: events with branch records that are loaded
- * @info_users: those that need INFO registers
+ * @info_users: loaded events with branch records that need INFO registers
  * @stack_users: those in call-stack mode; no others are loaded then
+ * @stack: whose call stack the registers hold, of an event of a task; NULL: of none
+ * @freezes: recording was started with a freeze by the interrupt
+ * @stopped: x86_deep_snapshot() reads the registers, and an NMI must not start recording
  * @logged: @log is valid for the interrupt being handled
  * @seq: changes with each use of the registers
  * @select: value last written to the filter register; ~0: unknown
@@ -34,9 +36,11 @@
  * @counts: what counters have counted since the branch before, for each of @entry
  */
 struct x86_branch_cpu {
-	unsigned int			users;
 	unsigned int			info_users;
 	unsigned int			stack_users;
+	const struct x86_branch_task	*stack;
+	bool				freezes;
+	bool				stopped;
 	bool				logged;
 	u64				seq;
 	u64				select;
@@ -100,18 +104,36 @@ static void deep_stack_save(struct x86_branch_cpu *br, const struct x86_pmu *xpm
 	task->guest = false;
 }
 
+/*
+ * The first event finds the registers with the stack of another task, or none. An event of a task
+ * may also find that of a task before in them, if an event of the CPU has stayed.
+ */
+static void deep_stack_load(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
+			    const struct perf_event *event)
+{
+	const struct x86_branch_task *task = perf_event_task_data(event);
+
+	if (br->stack_users++ && (!task || task == br->stack))
+		return;
+	br->stack = task;
+	deep_stack_restore(br, xpmu, deep_saved(event, false));
+}
+
 /* The registers hold what an event is to see: the stack of its task, or nothing of others. */
 static void deep_branches_hand_over(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
 				    const struct perf_event *event)
 {
-	if (!x86_event_branch_stack(event))
+	if (x86_event_branch_stack(event))
+		deep_stack_load(br, xpmu, event);
+	else
 		x86_branches_mark(xpmu->branches);
-	else if (!br->stack_users++)
-		deep_stack_restore(br, xpmu, deep_saved(event, false));
 	br->seq++;
 }
 
-/* Events of one task have the same data. */
+/*
+ * Events of one task have the same data. The task of an event that is not ACTIVE continues without
+ * it: what is in the registers now is no stack when the event is loaded again.
+ */
 static void deep_stack_unload(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
 			      const struct perf_event *event, struct x86_branch_task **saved)
 {
@@ -120,6 +142,10 @@ static void deep_stack_unload(struct x86_branch_cpu *br, const struct x86_pmu *x
 	br->stack_users--;
 	if (!task || task == *saved)
 		return;
+	if (event->state != PERF_EVENT_STATE_ACTIVE) {
+		task->seq = 0;
+		return;
+	}
 	deep_stack_save(br, xpmu, task);
 	*saved = task;
 }
@@ -156,6 +182,20 @@ static bool deep_needs_sched_task(const struct perf_event *event)
 	return event->attach_state & PERF_ATTACH_SCHED_CB;
 }
 
+/* Is recording off, or on with the other kind of freeze? */
+static bool deep_must_start(const struct x86_pmu_cpu *cpu, const struct x86_branch_cpu *br)
+{
+	if (!cpu->branches_on || br->freezes == !!br->stack_users)
+		return true;
+	return cpu->branches_frozen && deep_freeze_clears_lbr(cpu);
+}
+
+static void deep_start(struct x86_pmu_cpu *cpu, struct x86_branch_cpu *br)
+{
+	br->freezes = !br->stack_users;
+	x86_branches_start(cpu->pmu->branches, br->freezes);
+}
+
 /**
  * x86_deep_load - prepare the branch records for an event
  * @cpu: this CPU
@@ -170,12 +210,11 @@ void x86_deep_load(struct x86_pmu_cpu *cpu, struct perf_event *event)
 	lockdep_assert_irqs_disabled();
 	cpu->deep |= BIT_ULL(event->hw.idx);
 	br->info_users += deep_needs_info(cpu->pmu, event);
-	br->users++;
 	deep_branches_select(br, event);
 	deep_branches_hand_over(br, cpu->pmu, event);
-	if (!cpu->branches_on || (cpu->branches_frozen && deep_freeze_clears_lbr(cpu))) {
+	if (deep_must_start(cpu, br)) {
 		cpu->branches_on = true;
-		x86_branches_start(cpu->pmu->branches, !br->stack_users);
+		deep_start(cpu, br);
 	}
 	cpu->branches_frozen = false;
 	if (deep_needs_sched_task(event))
@@ -198,6 +237,17 @@ void x86_deep_cpu_stop(struct x86_pmu_cpu *cpu)
 	this_cpu_write(x86_branch_cpu.select, ~0ULL);
 }
 
+/* Is an event of a task loaded? It has filled the registers with the task's stack. */
+static bool deep_has_task_event(const struct x86_pmu_cpu *cpu)
+{
+	u64 todo = cpu->deep;
+
+	for (; todo; todo &= todo - 1)
+		if (perf_event_task_data(cpu->event[__ffs64(todo)]))
+			return true;
+	return false;
+}
+
 /**
  * x86_deep_unload - events with branch records leave their counters
  * @cpu: this CPU
@@ -215,18 +265,21 @@ void x86_deep_unload(struct x86_pmu_cpu *cpu, u64 counters)
 	 * What other tasks call and return from is no part of a stack, and freezing differs. A
 	 * buffer holds back the interrupt of the counter for whatever event is on it.
 	 */
-	if ((br->stack_users || deep_has_buffer(cpu->pmu)) && !(cpu->deep & ~counters))
+	cpu->deep &= ~counters;
+	if ((br->stack_users || deep_has_buffer(cpu->pmu)) && !cpu->deep)
 		x86_deep_cpu_stop(cpu);
-	for (cpu->deep &= ~counters; counters; counters &= counters - 1) {
+	for (; counters; counters &= counters - 1) {
 		struct perf_event *event = cpu->event[__ffs64(counters)];
 
 		if (x86_event_branch_stack(event))
 			deep_stack_unload(br, cpu->pmu, event, &saved);
 		br->info_users -= deep_needs_info(cpu->pmu, event);
-		br->users--;
 		if (deep_needs_sched_task(event))
 			perf_sched_cb_dec(event->pmu);
 	}
+	/* Events of the CPU see the calls of whatever task is next. */
+	if (br->stack_users && !deep_has_task_event(cpu))
+		br->stack = NULL;
 }
 
 /* --------------------------------------------------------------------- guests */
@@ -275,17 +328,6 @@ void x86_deep_unload_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
 }
 
 /* ---------------------------------------------------------------- task switches */
-
-/* Has an event of the task just arrived filled the registers with the task's stack? */
-static bool deep_has_task_event(const struct x86_pmu_cpu *cpu)
-{
-	u64 todo = cpu->deep;
-
-	for (; todo; todo &= todo - 1)
-		if (perf_event_task_data(cpu->event[__ffs64(todo)]))
-			return true;
-	return false;
-}
 
 /**
  * x86_deep_sched_task - pmu::sched_task: an event of the CPU continues with another task
@@ -365,6 +407,8 @@ void x86_deep_irq_end(struct x86_pmu_cpu *cpu)
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 
 	br->logged = false;
+	if (br->stopped)
+		return;
 	if ((deep_freeze_clears_lbr(cpu) && !br->stack_users) || deep_has_buffer(cpu->pmu))
 		x86_branches_start(cpu->pmu->branches, true);
 }
@@ -388,33 +432,45 @@ bool x86_deep_newest(struct x86_pmu_cpu *cpu, struct perf_branch_entry *entry)
 	return true;
 }
 
-/* The numbers of the counters that a sample shows: those of the group, in its order. */
-static unsigned int deep_group_counters(struct perf_event *event, u8 *idx)
+/* Where INFO has the count of an event; past all counts if the event is not on a counter. */
+static u8 deep_count_shift(const struct x86_pmu_cpu *cpu, const struct perf_event *event)
+{
+	int idx = event->hw.idx;
+
+	if (idx < 0 || idx >= LBR_INFO_BR_CNTR_NUM || cpu->event[idx] != event)
+		idx = LBR_INFO_BR_CNTR_NUM;
+	return idx * LBR_INFO_BR_CNTR_BITS;
+}
+
+/* The places of the counts that a sample shows: those of the group, in its order. */
+static unsigned int deep_group_counts(const struct x86_pmu_cpu *cpu, struct perf_event *event,
+				      u8 *shift)
 {
 	struct perf_event *leader = event->group_leader, *sibling;
 	unsigned int n = 0;
 
 	if (branch_sample_counters(leader))
-		idx[n++] = leader->hw.idx;
+		shift[n++] = deep_count_shift(cpu, leader);
 	for_each_sibling_event(sibling, leader)
 		if (branch_sample_counters(sibling) && n < LBR_INFO_BR_CNTR_NUM)
-			idx[n++] = sibling->hw.idx;
+			shift[n++] = deep_count_shift(cpu, sibling);
 	return n;
 }
 
-/* From the order of the counters to that of the events. */
-static void deep_order_counts(struct perf_event *event, u64 *counts, unsigned int nr)
+/* From the order of the counters to that of the events; @counts has nothing else in it. */
+static void deep_order_counts(const struct x86_pmu_cpu *cpu, struct perf_event *event, u64 *counts,
+			      unsigned int nr)
 {
-	u8 idx[LBR_INFO_BR_CNTR_NUM];
-	unsigned int i, j, n = deep_group_counters(event, idx);
+	u8 shift[LBR_INFO_BR_CNTR_NUM];
+	unsigned int i, j, n = deep_group_counts(cpu, event, shift);
 
 	for (i = 0; i < nr; i++) {
 		u64 logged = counts[i];
 
 		counts[i] = 0;
 		for (j = 0; j < n; j++)
-			counts[i] |= (logged >> idx[j] * LBR_INFO_BR_CNTR_BITS &
-				      LBR_INFO_BR_CNTR_MASK) << j * LBR_INFO_BR_CNTR_BITS;
+			counts[i] |= (logged >> shift[j] & LBR_INFO_BR_CNTR_MASK) <<
+				     j * LBR_INFO_BR_CNTR_BITS;
 	}
 }
 
@@ -437,7 +493,7 @@ void x86_deep_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 	br->record.nr = x86_branch_fill(&br->log, cpu->pmu->branch_layout,
 					x86_event_branch_filter(event), br->entry, counts);
 	if (counts)
-		deep_order_counts(event, counts, br->record.nr);
+		deep_order_counts(cpu, event, counts, br->record.nr);
 	perf_sample_save_brstack(data, event, &br->record, counts);
 }
 
@@ -450,15 +506,14 @@ static unsigned int deep_snapshot_entries(const struct x86_pmu *xpmu,
 	const struct x86_branches *b = xpmu->branches;
 	struct x86_branch_raw raw;
 	u64 newest = x86_branches_newest(b);
-	unsigned int i;
+	unsigned int i, n = 0;
 
-	cnt = min_t(unsigned int, cnt, b->depth);
-	for (i = 0; i < cnt; i++) {
+	for (i = 0; i < b->depth && n < cnt; i++) {
 		if (!x86_branches_read_one(b, newest, i, deep_has_info(xpmu), &raw))
 			break;
-		x86_branch_decode(xpmu->branch_layout, &raw, &entries[i]);
+		n += x86_branch_decode_one(xpmu->branch_layout, &raw, &entries[n]);
 	}
-	return i;
+	return n;
 }
 
 /**
@@ -486,8 +541,10 @@ int x86_deep_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 	xpmu = this_cpu_read(x86_pmu_cpu.pmu);
 	b = xpmu->branches;
 	rdmsrl(b->control, control);
+	this_cpu_write(x86_branch_cpu.stopped, true);
 	wrmsrl(b->control, control & ~b->on);
 	cnt = deep_snapshot_entries(xpmu, entries, cnt);
+	this_cpu_write(x86_branch_cpu.stopped, false);
 	wrmsrl(b->control, control);
 	local_irq_restore(flags);
 	return cnt;
@@ -525,7 +582,7 @@ void x86_deep_cpu_reset(struct x86_pmu_cpu *cpu)
 		deep_stack_restore(br, cpu->pmu, NULL);
 	else
 		x86_branches_mark(cpu->pmu->branches);
-	x86_branches_start(cpu->pmu->branches, !br->stack_users);
+	deep_start(cpu, br);
 }
 
 /**

@@ -19,6 +19,7 @@
 #define BRANCHES	0x00c4	/* BR_INST_RETIRED.ALL_BRANCHES */
 #define CONDITIONAL	0x01c4	/* BR_INST_RETIRED.COND_TAKEN */
 #define INSTRUCTIONS	0x00c0	/* INST_RETIRED.ANY */
+#define DISABLED	0	/* an event that is not enabled */
 
 static void need_counters(void)
 {
@@ -47,9 +48,9 @@ static struct perf_event_attr leader_attr(uint64_t config)
 /* An event that has no records of its own. */
 static int open_counted(uint64_t config, int leader)
 {
-	struct perf_event_attr attr = counted_attr(config, 0);
+	struct perf_event_attr attr = counted_attr(config ?: CONDITIONAL, 0);
 
-	attr.disabled = 0;
+	attr.disabled = config == DISABLED;
 	return perf_open(&attr, 0, -1, leader, 0);
 }
 
@@ -64,6 +65,8 @@ static uint64_t counts_of(uint64_t config, int at)
 		return 1;
 	case CONDITIONAL:
 		return at == ROUND - 1;
+	case DISABLED:
+		return 0;
 	default:
 		return instructions[at];
 	}
@@ -142,6 +145,16 @@ static bool groups_are_counted(void)
 	       group_is_counted(orders[2], 3);
 }
 
+/* Its counts are 0, and the others keep their places. */
+static bool disabled_events_count_nothing(void)
+{
+	static const uint64_t config[] = { BRANCHES, DISABLED, INSTRUCTIONS };
+
+	need_counters();
+	require_exact_instructions();
+	return group_is_counted(config, 3);
+}
+
 static bool caps_are_there(void)
 {
 	char nr[16] = "", width[16] = "";
@@ -186,6 +199,7 @@ static bool refusals(void)
 
 static const struct test tests[] = {
 	{ "each branch has the counts of the group's events", groups_are_counted },
+	{ "an event that is disabled counts nothing", disabled_events_count_nothing },
 	{ "caps have the number and the width of the counts", caps_are_there },
 	{ "other groups are refused", refusals },
 };
