@@ -95,7 +95,8 @@ CHECK = scripts/check $(addprefix --arch ,$(ARCHES)) $(patsubst %,--without '%',
 
 # WITHOUT='pattern...' leaves selftests out; FIRST=1 runs each on the first of its machines only.
 # WITHIN=seconds: no guest is started later, what has not run is skipped.
-check: ## KUnit, selftests in guests, ABI, style, documentation; TEST='name...' for some
+# On our x86_64 kernel tools/testing/qemu/branches, precise and ibs run, too: TEST='branches ...'.
+check: ## KUnit, selftests in guests, exact records, ABI, style, docs; TEST='name...' for some
 	@scripts/need python3 clang $(if $(TEST),,style docs tally)
 	$(call each,kernel guest qemu)
 	@$(CHECK)
