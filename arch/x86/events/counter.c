@@ -230,7 +230,11 @@ static void x86_select_not_precise(struct x86_pmu_cpu *cpu, unsigned int idx)
 	cpu->pebs_changed = true;
 }
 
-/* The counter is for an event with precise samples, or has been for one. */
+/*
+ * The counter is for an event with precise samples, or has been for one. Records keep the groups
+ * that earlier events needed while such an event is open anywhere: a switch between events with
+ * different groups does not change PEBS_DATA_CFG.
+ */
 static noinline void x86_select_precise(struct x86_pmu_cpu *cpu, const struct perf_event *event,
 					unsigned int idx)
 {
@@ -238,6 +242,7 @@ static noinline void x86_select_precise(struct x86_pmu_cpu *cpu, const struct pe
 	if (event->hw.flags & X86_EVENT_PRECISE) {
 		intel_pebs_set_reload(cpu, event, idx);
 		cpu->pebs_enable |= intel_pebs_enable_bits(cpu->pmu, idx, event->hw.config_base);
+		cpu->pebs_config &= intel_pebs_open_groups();
 		cpu->pebs_config |= event->hw.event_base;
 		cpu->precise |= BIT_ULL(idx);
 	}

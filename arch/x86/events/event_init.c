@@ -4,6 +4,7 @@
  *
  * Context: process, may sleep.
  */
+#include <linux/cpu.h>
 #include <linux/mutex.h>
 #include <linux/nospec.h>
 #include <linux/sched/smt.h>
@@ -277,18 +278,21 @@ static int x86_init_map_config(const struct x86_pmu *xpmu, struct perf_event *ev
 	}
 }
 
-/* Inherited events are not checked again: their parent was accepted. */
+/*
+ * The second thread can be turned on while the event is open, unless it is off for good. Inherited
+ * events are not checked again: their parent was accepted.
+ */
 static int x86_init_check_smt(const struct x86_pmu *xpmu, const struct perf_event *event)
 {
 	u64 config = event->hw.config;
 	const u8 *smt_unsafe = xpmu->model->smt_unsafe;
 
-	if (!smt_unsafe || event->parent || !sched_smt_active())
+	if (!smt_unsafe || event->parent || (!cpu_smt_possible() && !sched_smt_active()))
 		return 0;
 	for (; *smt_unsafe; smt_unsafe++)
 		if ((config & X86_SELECT_CODE) == *smt_unsafe)
 			return perf_refuse(-EOPNOTSUPP,
-				"config: erratum, event %#llx disturbs the core's other thread",
+				"config: erratum, event %#llx needs SMT off for good (forceoff)",
 				*smt_unsafe);
 	return 0;
 }
@@ -362,6 +366,8 @@ static int x86_init_check_precise(const struct x86_pmu *xpmu, struct perf_event 
 				   xpmu->max_precise);
 	if (attr->precise_ip && !is_sampling_event(event))
 		return perf_refuse(-EINVAL, "precise_ip: there are no samples without a period");
+	if (attr->precise_ip && attr->exclude_host)
+		return perf_refuse(-EOPNOTSUPP, "exclude_host: guests have no precise samples");
 	if (attr->sample_regs_user & PERF_REG_EXTENDED_MASK)
 		return perf_refuse(-EINVAL, "sample_regs_user: no XMM registers of user space");
 	if (attr->sample_regs_intr & PERF_REG_EXTENDED_MASK && !has_xmm)
@@ -540,6 +546,8 @@ static void x86_hw_put(struct perf_event *event)
 	amd_node_release(event);
 	if (event->hw.flags & X86_EVENT_BRANCHES)
 		x86_del_exclusive(x86_lbr_exclusive_lbr);
+	if (event->hw.flags & X86_EVENT_PRECISE)
+		intel_pebs_release(event);
 	guard(mutex)(&x86_hw_lock);
 	if (--x86_hw_users)
 		return;
@@ -632,6 +640,8 @@ int x86_event_init(struct perf_event *event)
 	ret = x86_hw_get();
 	if (ret)
 		return ret;
+	if (event->hw.flags & X86_EVENT_PRECISE)
+		intel_pebs_claim(event);
 	ret = x86_init_claim(xpmu, event);
 	if (ret) {
 		x86_hw_put(event);

@@ -135,7 +135,10 @@ void x86_perf_get_lbr(struct x86_pmu_lbr *lbr)
 EXPORT_SYMBOL_GPL(x86_perf_get_lbr);
 #endif
 
-/* The driver uses no feature that depends on the microcode revision. */
+/*
+ * A late load of microcode changes nothing: whether the revision allows precise samples is decided
+ * at boot, see intel_pebs_microcode_works().
+ */
 void perf_check_microcode(void)
 {
 }

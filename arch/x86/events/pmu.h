@@ -398,7 +398,8 @@ struct x86_pmu {
  * @precise: counters that write records instead of interrupting, with an event or without
  * @pebs_enable: value that PEBS_ENABLE should have
  * @pebs_enable_written: value last written to PEBS_ENABLE
- * @pebs_config: value that PEBS_DATA_CFG should have: what any event has needed
+ * @pebs_config: value that PEBS_DATA_CFG should have: what events on this CPU have needed
+ *	and open events still need
  * @pebs_config_written: value last written to PEBS_DATA_CFG
  * @batch: subset of @loaded and @precise, each record begins the counter's next period
  * @batch_late: counters with a period that a limit has made longer, so the next record is late; of

@@ -14,6 +14,7 @@
 
 #include "deep.h"
 #include "intel/bts.h"
+#include "intel/pebs.h"
 #include "topdown.h"
 
 /* Within the 6.12 series the callbacks got an argument, and struct syscore was added. */
@@ -29,8 +30,7 @@ static int x86_pmu_suspend(SYSCORE_DATA)
 
 	if (cpu->pmu) {
 		x86_topdown_suspend(cpu);
-		if (cpu->batch)
-			x86_sched_drain(cpu);
+		intel_pebs_suspend(cpu);
 		x86_pmu_cpu_stop(cpu);
 	}
 	amd_ibs_suspend();

@@ -19,6 +19,16 @@ struct perf_callchain_entry {
 };
 
 /**
+ * struct perf_callchain_buffer - memory for one call chain
+ * @busy: @chain is in use
+ * @chain: the chain
+ */
+struct perf_callchain_buffer {
+	u64				busy;
+	struct perf_callchain_entry	chain;
+};
+
+/**
  * struct perf_callchain_entry_ctx - a call chain while it is being collected
  * @entry: result
  * @max_stack: addresses that may be stored
@@ -645,6 +655,18 @@ void put_callchain_entry(int rctx);
  */
 struct perf_callchain_entry *perf_callchain(struct perf_event *event, struct pt_regs *regs);
 
+/**
+ * perf_callchain_release - allow a call chain's buffer to be reused
+ * @chain: from perf_callchain()
+ *
+ * Context: as perf_callchain(), on the same CPU
+ */
+static __always_inline void perf_callchain_release(struct perf_callchain_entry *chain)
+{
+	barrier();
+	WRITE_ONCE(container_of(chain, struct perf_callchain_buffer, chain)->busy, 0);
+}
+
 extern int sysctl_perf_event_max_stack;
 extern int sysctl_perf_event_max_contexts_per_stack;
 
@@ -680,6 +702,16 @@ static inline u32 perf_sample_data_size(struct perf_sample_data *data, struct pe
 	       data->dyn_size;
 }
 
+/**
+ * perf_sample_save_callchain - collect the call chain of a sample, if the event asks for one
+ * @data: sample, initialized
+ * @event: event of the sample
+ * @regs: registers at the sample
+ *
+ * A driver that calls this calls perf_sample_put_callchain() after perf_event_overflow().
+ *
+ * Context: as perf_callchain()
+ */
 static inline void perf_sample_save_callchain(struct perf_sample_data *data,
 					      struct perf_event *event, struct pt_regs *regs)
 {
@@ -689,6 +721,21 @@ static inline void perf_sample_save_callchain(struct perf_sample_data *data,
 	data->callchain = perf_callchain(event, regs);
 	data->dyn_size += (1 + data->callchain->nr) * sizeof(u64);
 	data->sample_flags |= PERF_SAMPLE_CALLCHAIN;
+}
+
+/**
+ * perf_sample_put_callchain - release the call chain that a driver has collected
+ * @data: sample after perf_event_overflow()
+ *
+ * A sample that is written has released its chain. One that is dropped has not: the event has no
+ * buffer, or a BPF program is running on the CPU.
+ *
+ * Context: as perf_callchain(), on the same CPU
+ */
+static inline void perf_sample_put_callchain(struct perf_sample_data *data)
+{
+	if (data->sample_flags & PERF_SAMPLE_CALLCHAIN)
+		perf_callchain_release(data->callchain);
 }
 
 /* Lays out @raw: the last fragment is padded so that size word and data fill whole u64s. */

@@ -13,28 +13,6 @@
 
 #include "buffer.h"
 
-/**
- * struct perf_callchain_buffer - memory for one call chain
- * @busy: @chain is in use
- * @chain: the chain
- */
-struct perf_callchain_buffer {
-	u64				busy;
-	struct perf_callchain_entry	chain;
-};
-
-/**
- * perf_callchain_release - allow a call chain's buffer to be reused
- * @chain: from perf_callchain()
- *
- * Context: as perf_callchain(), on the same CPU
- */
-static __always_inline void perf_callchain_release(struct perf_callchain_entry *chain)
-{
-	barrier();
-	WRITE_ONCE(container_of(chain, struct perf_callchain_buffer, chain)->busy, 0);
-}
-
 /* overflow.c */
 int  perf_event_overflow_throttle(struct perf_event *event, bool throttle,
 				  struct perf_sample_data *data, struct pt_regs *regs);

@@ -19,6 +19,8 @@
 #include <linux/cpu.h>
 #include <linux/init.h>
 #include <linux/kprobes.h>
+#include <linux/perf_regs.h>
+#include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <asm/nmi.h>
 #include <asm/segment.h>
@@ -209,7 +211,10 @@ static void amd_ibs_read(struct perf_event *event)
 
 /* -------------------------------------------------------------------- samples */
 
-/* Reads the registers in the order of the raw record; returns their number. */
+/*
+ * Reads the registers in the order of the raw record; returns their number, AMD_IBS_RECORD_REGS at
+ * most.
+ */
 static unsigned int amd_ibs_read_regs(const struct amd_ibs *ibs, u64 ctl, u64 *regs)
 {
 	unsigned int i, n = ibs->nr;
@@ -229,40 +234,51 @@ static unsigned int amd_ibs_read_regs(const struct amd_ibs *ibs, u64 ctl, u64 *r
 	return n;
 }
 
-/* What users without access to the kernel must not see: physical and kernel addresses. */
-static void amd_ibs_hide(const struct amd_ibs *ibs, u64 *regs)
+/*
+ * The interrupt of an op of user space can be taken in the kernel, whose registers are not those of
+ * the op. The sample has those that the kernel's entry has saved. They are 0 if it has not saved
+ * them yet, or if the task is a kernel thread.
+ */
+static void amd_ibs_fill_user_regs(struct pt_regs *iregs, struct pt_regs *to)
 {
-	union ibs_op_data3 data3;
+	struct perf_regs user = { };
 
-	if (!ibs->is_op) {
-		regs[AMD_IBS_FETCH_CTL] &= ~AMD_IBS_FETCH_PHYSICAL;
-		regs[AMD_IBS_FETCH_PHYS] = 0;
-		return;
-	}
-	data3.val = regs[AMD_IBS_OP_DATA3];
-	data3.dc_phy_addr_valid = 0;
-	regs[AMD_IBS_OP_DATA3] = data3.val;
-	regs[AMD_IBS_DC_PHYSICAL] = 0;
-	if (amd_ibs_caps & AMD_IBS_BRANCH_TARGET && x86_address_is_kernel(regs[AMD_IBS_OP_REGS]))
-		regs[AMD_IBS_OP_REGS] = 0;
+	if (is_user_task(current))
+		perf_get_regs_user(&user, iregs);
+	if (user.regs)
+		*to = *user.regs;
+	else
+		memset(to, 0, sizeof(*to));
 }
 
 /* The sample is at the tagged instruction, if that is known. Returns false for a broken sample. */
 static bool amd_ibs_fill_regs(const struct amd_ibs *ibs, const u64 *ibs_regs,
-			      const struct pt_regs *regs, struct pt_regs *to)
+			      struct pt_regs *iregs, struct pt_regs *to)
 {
 	union ibs_op_data data = { .val = ibs->is_op ? ibs_regs[AMD_IBS_OP_DATA] : 0 };
+	u64 ip = ibs_regs[1];
 
-	*to = *regs;
+	*to = *iregs;
 	to->flags &= ~PERF_EFLAGS_EXACT;
 	if (ibs->is_op && amd_ibs_caps & AMD_IBS_RIP_INVALID && data.op_rip_invalid)
 		return true;
-	if (!ibs->is_op && amd_ibs_zen3 && !ibs_regs[1])
+	if (!ibs->is_op && amd_ibs_zen3 && !ip)
 		return false;
-	to->ip = ibs_regs[1];
-	to->cs = x86_address_is_kernel(to->ip) ? __KERNEL_CS : __USER_CS;
+	if (!x86_address_is_kernel(ip) && !user_mode(iregs))
+		amd_ibs_fill_user_regs(iregs, to);
+	to->ip = ip;
+	to->cs = x86_address_is_kernel(ip) ? __KERNEL_CS : __USER_CS;
 	to->flags |= PERF_EFLAGS_EXACT;
 	return true;
+}
+
+/* The event's user may not see physical addresses and those of the kernel. */
+static void amd_ibs_hide(const struct amd_ibs *ibs, u64 *regs)
+{
+	if (ibs->is_op)
+		amd_ibs_hide_op(regs, amd_ibs_caps);
+	else
+		amd_ibs_hide_fetch(regs);
 }
 
 static void amd_ibs_fill_data(const struct perf_event *event, const u64 *regs,
@@ -306,31 +322,34 @@ static int amd_ibs_sample(struct amd_ibs *ibs, struct perf_event *event, u64 ctl
 			  struct pt_regs *iregs)
 {
 	struct perf_raw_record raw = { };
-	struct perf_ibs_data record __uninitialized;
+	struct amd_ibs_record record __uninitialized;
 	struct perf_sample_data data __uninitialized;
 	struct pt_regs regs __uninitialized;
 	unsigned int n;
+	int stop;
 
 	n = amd_ibs_read_regs(ibs, ctl, record.regs);
 	if (!amd_ibs_fill_regs(ibs, record.regs, iregs, &regs) ||
 	    amd_ibs_is_excluded(event, &regs) || amd_ibs_is_too_fast(event, record.regs))
 		return perf_event_account_interrupt(event);
 
+	if (event->hw.flags & AMD_IBS_NO_KERNEL)
+		amd_ibs_hide(ibs, record.regs);
 	perf_sample_data_init(&data, 0, event->hw.last_period);
 	if (ibs->is_op)
 		amd_ibs_fill_data(event, record.regs, &data);
 	if (event->attr.sample_type & PERF_SAMPLE_RAW) {
-		if (event->hw.flags & AMD_IBS_NO_KERNEL)
-			amd_ibs_hide(ibs, record.regs);
 		record.caps = amd_ibs_caps;
 		raw.frag.size = sizeof(u32) + n * sizeof(u64);
-		raw.frag.data = record.data;
+		raw.frag.data = &record.caps;
 		perf_sample_save_raw_data(&data, event, &raw);
 	}
 	/* The stack is that of the interrupt. */
 	if (event->attr.sample_type & PERF_SAMPLE_CALLCHAIN)
 		perf_sample_save_callchain(&data, event, iregs);
-	return perf_event_overflow(event, &data, &regs);
+	stop = perf_event_overflow(event, &data, &regs);
+	perf_sample_put_callchain(&data);
+	return stop;
 }
 
 static int amd_ibs_irq(struct amd_ibs *ibs, struct pt_regs *regs)
@@ -721,6 +740,23 @@ static void __init amd_ibs_apply_caps(u32 caps)
 	}
 }
 
+static int __init amd_ibs_register(u32 caps)
+{
+	int ret;
+
+	if (caps & AMD_IBS_FETCHES) {
+		ret = perf_pmu_register(&amd_ibs_fetch.pmu, "ibs_fetch", -1);
+		if (ret)
+			return ret;
+	}
+	if (!(caps & AMD_IBS_OPS))
+		return 0;
+	ret = perf_pmu_register(&amd_ibs_op.pmu, "ibs_op", -1);
+	if (ret && caps & AMD_IBS_FETCHES)
+		perf_pmu_unregister(&amd_ibs_fetch.pmu);
+	return ret;
+}
+
 static int __init amd_ibs_init(void)
 {
 	u32 caps = amd_ibs_read_caps();
@@ -738,19 +774,24 @@ static int __init amd_ibs_init(void)
 	amd_ibs_apply_caps(caps);
 	ret = register_nmi_handler(NMI_LOCAL, amd_ibs_nmi, 0, "perf_ibs");
 	if (ret)
-		goto none;
-	cpuhp_setup_state(CPUHP_AP_PERF_X86_AMD_IBS_STARTING, "perf/x86/amd/ibs:starting",
-			  amd_ibs_cpu_starting, amd_ibs_cpu_dying);
-	if (caps & AMD_IBS_FETCHES)
-		ret = perf_pmu_register(&amd_ibs_fetch.pmu, "ibs_fetch", -1);
-	if (!ret && caps & AMD_IBS_OPS)
-		ret = perf_pmu_register(&amd_ibs_op.pmu, "ibs_op", -1);
+		goto err_apic;
+	ret = cpuhp_setup_state(CPUHP_AP_PERF_X86_AMD_IBS_STARTING, "perf/x86/amd/ibs:starting",
+				amd_ibs_cpu_starting, amd_ibs_cpu_dying);
 	if (ret)
-		goto none;
+		goto err_nmi;
+	ret = amd_ibs_register(caps);
+	if (ret)
+		goto err_cpuhp;
 	pr_info("instruction based sampling (%#x)\n", caps);
 	return 0;
 
-none:
+err_cpuhp:
+	cpuhp_remove_state(CPUHP_AP_PERF_X86_AMD_IBS_STARTING);
+err_nmi:
+	unregister_nmi_handler(NMI_LOCAL, "perf_ibs");
+err_apic:
+	scoped_guard(irqsave)
+		amd_ibs_apic_clear();
 	amd_ibs_caps = 0;
 	return ret;
 }

@@ -4,7 +4,9 @@
 #define _ARCH_X86_EVENTS_AMD_IBS_H
 
 #include <linux/bits.h>
+#include <linux/build_bug.h>
 #include <linux/perf_event.h>
+#include <linux/stddef.h>
 #include <asm/amd-ibs.h>
 
 /* CPUID 8000_001BH:EAX */
@@ -40,16 +42,38 @@
 #define AMD_IBS_OP_LATENCY	GENMASK_ULL(62, 59)	/* of 128 cycles, less 1 */
 #define AMD_IBS_OP_LATENCY_EN	BIT_ULL(63)
 
-/* Registers of an op sample, as they are in the raw record. */
+/*
+ * Registers of an op sample, as they are in the raw record. They are followed by the branch target
+ * and by data 4, each if the part has it.
+ */
 enum amd_ibs_op_reg {
 	AMD_IBS_OP_CTL, AMD_IBS_OP_RIP, AMD_IBS_OP_DATA, AMD_IBS_OP_DATA2, AMD_IBS_OP_DATA3,
 	AMD_IBS_DC_LINEAR, AMD_IBS_DC_PHYSICAL, AMD_IBS_OP_REGS
 };
 
-/* ... and of a fetch sample */
+/* ... and of a fetch sample; they are followed by the extended control if the part has it. */
 enum amd_ibs_fetch_reg {
 	AMD_IBS_FETCH_CTL, AMD_IBS_FETCH_LINEAR, AMD_IBS_FETCH_PHYS, AMD_IBS_FETCH_REGS
 };
+
+#define AMD_IBS_RECORD_REGS	(AMD_IBS_OP_REGS + 2)
+
+static_assert(AMD_IBS_FETCH_REGS + 1 <= AMD_IBS_RECORD_REGS);
+
+/**
+ * struct amd_ibs_record - a sample, as PERF_SAMPLE_RAW has it from @caps on
+ * @unused: aligns @regs
+ * @caps: CPUID 8000_001BH:EAX
+ * @regs: by enum amd_ibs_op_reg or enum amd_ibs_fetch_reg
+ */
+struct amd_ibs_record {
+	u32	unused;
+	u32	caps;
+	u64	regs[AMD_IBS_RECORD_REGS];
+};
+
+static_assert(offsetof(struct amd_ibs_record, regs) ==
+	      offsetofend(struct amd_ibs_record, caps));
 
 /* ---------------------------------------------------------------- ibs_record.c */
 
@@ -60,6 +84,8 @@ u64  amd_ibs_data_src(const u64 *regs, u32 caps, bool ignore_data2);
 u64  amd_ibs_weight(const u64 *regs, u64 sample_type);
 u64  amd_ibs_op_latency(unsigned int cycles);
 bool amd_ibs_is_slower(const u64 *regs, unsigned int cycles);
+void amd_ibs_hide_op(u64 *regs, u32 caps);
+void amd_ibs_hide_fetch(u64 *regs);
 
 /* ------------------------------------------------------------------ ibs_apic.c */
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the registers of instruction based sampling say: counts, where data was, latencies.
+ * What the registers of instruction based sampling say: counts, where data was, latencies, kernel
+ * addresses.
  *
  * Manual: APM volume 2, 13.3 "Instruction-Based Sampling"; PPR of family 19h models 01h and 11h,
  * "IBS Op Data 2" and "IBS Op Data 3".
@@ -11,6 +12,7 @@
 #include <linux/bitfield.h>
 #include <linux/minmax.h>
 
+#include "../branch.h"
 #include "ibs.h"
 
 #define S(_field, _value)	PERF_MEM_S(_field, _value)
@@ -199,4 +201,47 @@ bool amd_ibs_is_slower(const u64 *regs, unsigned int cycles)
 	union ibs_op_data3 data3 = { .val = regs[AMD_IBS_OP_DATA3] };
 
 	return data3.ld_op && data3.dc_miss && data3.dc_miss_lat > cycles;
+}
+
+static u64 amd_ibs_user_address(u64 address)
+{
+	return x86_address_is_kernel(address) ? 0 : address;
+}
+
+/**
+ * amd_ibs_hide_op - clear physical addresses and those of the kernel in an op's registers
+ * @regs: by enum amd_ibs_op_reg, with the branch target if @caps has it
+ * @caps: CPUID 8000_001BH:EAX
+ *
+ * An op of user space can have data, or the target of a branch, in the kernel. A register whose
+ * valid bit is clear has the address of an earlier op.
+ */
+void amd_ibs_hide_op(u64 *regs, u32 caps)
+{
+	union ibs_op_data data = { .val = regs[AMD_IBS_OP_DATA] };
+	union ibs_op_data3 data3 = { .val = regs[AMD_IBS_OP_DATA3] };
+
+	if (x86_address_is_kernel(regs[AMD_IBS_DC_LINEAR]))
+		data3.dc_lin_addr_valid = 0;
+	data3.dc_phy_addr_valid = 0;
+	regs[AMD_IBS_OP_DATA3] = data3.val;
+	regs[AMD_IBS_DC_PHYSICAL] = 0;
+	if (!data3.dc_lin_addr_valid)
+		regs[AMD_IBS_DC_LINEAR] = 0;
+	if (caps & AMD_IBS_RIP_INVALID && data.op_rip_invalid)
+		regs[AMD_IBS_OP_RIP] = 0;
+	regs[AMD_IBS_OP_RIP] = amd_ibs_user_address(regs[AMD_IBS_OP_RIP]);
+	if (caps & AMD_IBS_BRANCH_TARGET)
+		regs[AMD_IBS_OP_REGS] = amd_ibs_user_address(regs[AMD_IBS_OP_REGS]);
+}
+
+/**
+ * amd_ibs_hide_fetch - clear physical addresses and those of the kernel in a fetch's registers
+ * @regs: by enum amd_ibs_fetch_reg
+ */
+void amd_ibs_hide_fetch(u64 *regs)
+{
+	regs[AMD_IBS_FETCH_CTL] &= ~AMD_IBS_FETCH_PHYSICAL;
+	regs[AMD_IBS_FETCH_PHYS] = 0;
+	regs[AMD_IBS_FETCH_LINEAR] = amd_ibs_user_address(regs[AMD_IBS_FETCH_LINEAR]);
 }

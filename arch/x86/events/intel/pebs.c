@@ -32,9 +32,8 @@
 #include "models.h"
 #include "pebs.h"
 
-/* Fields of a record: cycles in and flags of transactions; latencies of the caches and of all. */
+/* Fields of a record: cycles in transactions; latencies of the caches and of all. */
 #define PEBS_TSX_CYCLES		GENMASK_ULL(31, 0)
-#define PEBS_TSX_FLAGS		GENMASK_ULL(39, 32)
 #define PEBS_LATENCY_INSN	GENMASK_ULL(15, 0)
 #define PEBS_LATENCY_CACHE	GENMASK_ULL(47, 32)
 
@@ -115,28 +114,46 @@ static bool pebs_is_excluded(const struct perf_event *event, u64 ip)
 	return x86_address_is_kernel(ip) ? event->attr.exclude_kernel : event->attr.exclude_user;
 }
 
-/*
- * The address of a sample. With precise_ip 1 it is that of the next instruction, where a record has
- * that. An event of user space has no address of the kernel: its last instruction before an entry
- * is followed by one of the kernel. The same is true of an event of the kernel and its last one.
+static bool pebs_ip_suits(const struct perf_event *event, u64 ip)
+{
+	return ip && !pebs_is_excluded(event, ip);
+}
+
+/**
+ * intel_pebs_choose_ip - the address of a sample
+ * @event: event of the record
+ * @insn: address of the instruction; 0: unknown
+ * @next: address of the next instruction; 0: unknown
+ * @insn_first: that of the instruction is wanted, if both are at levels of the event, or none is
+ * @exact: set to whether the address is that of the instruction
+ *
+ * An event of user space has no address of the kernel: its last instruction before an entry is
+ * followed by one of the kernel, and its first one after that follows one of the kernel. The same
+ * is true of an event of the kernel.
+ *
+ * Context: any, NMI included.
+ * Return: the address; one at a level that the event excludes if there is no other
  */
+u64 intel_pebs_choose_ip(const struct perf_event *event, u64 insn, u64 next, bool insn_first,
+			 bool *exact)
+{
+	bool suits = pebs_ip_suits(event, insn);
+
+	*exact = insn && (suits == pebs_ip_suits(event, next) ? insn_first : suits);
+	return *exact ? insn : next;
+}
+
+/* With precise_ip 1 the address is that of the next instruction, where a record has that. */
 static u64 pebs_find_ip(struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			const struct intel_pebs_record *r, struct pt_regs *regs, bool *exact)
 {
-	bool adaptive = cpu->pmu->precise_format >= INTEL_PEBS_ADAPTIVE;
-	u64 ip = r->exact_ip;
+	bool insn_first = cpu->pmu->precise_format >= INTEL_PEBS_ADAPTIVE ||
+			  event->attr.precise_ip > 1;
+	u64 insn = r->exact_ip;
 
-	*exact = true;
-	if (adaptive || event->attr.precise_ip > 1) {
-		if (!ip && event->hw.flags & X86_EVENT_BRANCHES)
-			ip = pebs_find_insn(cpu, r->ip, regs);
-		if (ip)
-			return ip;
-	} else if (ip && pebs_is_excluded(event, r->ip)) {
-		return ip;
-	}
-	*exact = false;
-	return r->ip;
+	if (!insn && insn_first && event->hw.flags & X86_EVENT_BRANCHES)
+		insn = pebs_find_insn(cpu, r->ip, regs);
+	return intel_pebs_choose_ip(event, insn, r->ip, insn_first, exact);
 }
 
 /* --------------------------------------------------------------------- samples */
@@ -155,8 +172,7 @@ static unsigned long pebs_user_cs(struct pt_regs *regs)
 
 /* Fields of a sample that have registers beside the instruction pointer, or are made of them. */
 #define PEBS_REGS_TYPES		(PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_REGS_USER |	\
-				 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CALLCHAIN |	\
-				 PERF_SAMPLE_TRANSACTION)
+				 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CALLCHAIN)
 
 static bool pebs_needs_regs(struct perf_event *event)
 {
@@ -166,19 +182,20 @@ static bool pebs_needs_regs(struct perf_event *event)
 	       !is_default_overflow_handler(event);
 }
 
-static u64 pebs_transaction(const struct intel_pebs_record *r, const struct pt_regs *regs)
-{
-	u64 txn = FIELD_GET(PEBS_TSX_FLAGS, r->tsx);
-
-	/* RTM leaves the reason of an abort in EAX. */
-	if (txn & PERF_TXN_TRANSACTION && regs->ax & 1)
-		txn |= (regs->ax >> 24 & 0xff) << PERF_TXN_ABORT_SHIFT;
-	return txn;
-}
-
-/* The latency of the access is that of the caches alone where a record has both. */
-static u64 pebs_weight(const struct x86_precise_line *line, const struct perf_event *event,
-		       const struct intel_pebs_record *r)
+/**
+ * intel_pebs_weight - the weight of a sample
+ * @line: the line of processors
+ * @event: event of the record, with PERF_SAMPLE_WEIGHT or PERF_SAMPLE_WEIGHT_STRUCT
+ * @r: record
+ *
+ * The latency of the access is that of the caches alone where a record has both. Without accesses
+ * the cycles in transactions stand for it.
+ *
+ * Context: any, NMI included.
+ * Return: the latency, or union perf_sample_weight
+ */
+u64 intel_pebs_weight(const struct x86_precise_line *line, const struct perf_event *event,
+		      const struct intel_pebs_record *r)
 {
 	union perf_sample_weight weight = { };
 	u64 latency = r->latency;
@@ -200,8 +217,7 @@ static u64 pebs_weight(const struct x86_precise_line *line, const struct perf_ev
 
 /* What the record says of data, for the fields that the event samples. */
 static void pebs_fill_data(const struct x86_pmu *xpmu, const struct perf_event *event,
-			   const struct intel_pebs_record *r, const struct pt_regs *regs,
-			   struct perf_sample_data *data)
+			   const struct intel_pebs_record *r, struct perf_sample_data *data)
 {
 	const struct x86_precise_line *line = xpmu->model->precise;
 	unsigned int kind = event->hw.config_base;
@@ -216,11 +232,11 @@ static void pebs_fill_data(const struct x86_pmu *xpmu, const struct perf_event *
 		data->sample_flags |= PERF_SAMPLE_DATA_SRC;
 	}
 	if (type & PERF_SAMPLE_WEIGHT_TYPE) {
-		data->weight.full = pebs_weight(line, event, r);
+		data->weight.full = intel_pebs_weight(line, event, r);
 		data->sample_flags |= PERF_SAMPLE_WEIGHT_TYPE;
 	}
 	if (type & PERF_SAMPLE_TRANSACTION) {
-		data->txn = pebs_transaction(r, regs);
+		data->txn = intel_pebs_transaction(r);
 		data->sample_flags |= PERF_SAMPLE_TRANSACTION;
 	}
 }
@@ -297,7 +313,7 @@ static void pebs_sampler_set(struct pebs_sampler *s, const struct intel_pebs_rec
 			     bool exact)
 {
 	pebs_sampler_set_regs(s, r, ip, exact);
-	pebs_fill_data(s->cpu->pmu, s->event, r, &s->at.regs, &s->data);
+	pebs_fill_data(s->cpu->pmu, s->event, r, &s->data);
 	if (s->wants_time) {
 		s->data.time = pebs_time(r);
 		s->data.sample_flags |= PERF_SAMPLE_TIME;
@@ -313,7 +329,7 @@ static bool pebs_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 			struct pebs_batch batch)
 {
 	struct pebs_sampler s __uninitialized;
-	bool exact;
+	bool exact, stop;
 	u64 ip;
 
 	ip = pebs_find_ip(cpu, event, r, regs, &exact);
@@ -325,9 +341,12 @@ static bool pebs_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 		x86_deep_sample(cpu, event, &s.data);
 	if (x86_address_is_kernel(ip))
 		perf_sample_save_callchain(&s.data, event, regs);
-	if (!batch.last)
-		return perf_event_overflow_batched(event, &s.data, &s.at.regs);
-	return perf_event_overflow(event, &s.data, &s.at.regs);
+	if (batch.last)
+		stop = perf_event_overflow(event, &s.data, &s.at.regs);
+	else
+		stop = perf_event_overflow_batched(event, &s.data, &s.at.regs);
+	perf_sample_put_callchain(&s.data);
+	return stop;
 }
 
 /* The period of an event has ended with a record. Returns whether the event has to be stopped. */
@@ -379,8 +398,8 @@ static u64 pebs_handle_record(struct x86_pmu_cpu *cpu, const struct intel_pebs_r
 /* ----------------------------------------------------- samples written together */
 
 /*
- * Can a record be of code that the event excludes? The address of the instruction and that of the
- * next one differ in that at a change of the mode only.
+ * Can a record be of code that the event excludes? If one of its addresses is at a level of the
+ * event, the sample has that one: see intel_pebs_choose_ip().
  */
 static bool pebs_may_exclude(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			     const void *at, unsigned int nr)
@@ -408,8 +427,6 @@ static unsigned int pebs_sampler_read(struct pebs_sampler *s, const void *at, un
 
 	size = intel_pebs_parse(s->cpu->pmu->precise_format, at, left, &r);
 	ip = pebs_find_ip(s->cpu, s->event, &r, s->regs, &exact);
-	if (unlikely(pebs_is_excluded(s->event, ip)))
-		ip = r.ip;
 	pebs_sampler_set(s, &r, ip, exact);
 	s->data.ip = ip;
 	return size;
@@ -523,6 +540,29 @@ bool intel_pebs_try_account(struct x86_pmu_cpu *cpu)
 		return false;
 	intel_pebs_account(cpu, nr);
 	return true;
+}
+
+/**
+ * intel_pebs_suspend - take the samples of records before this CPU loses its registers
+ * @cpu: this CPU; no counter is enabled afterwards
+ *
+ * The counters stop first: a record that is written after the others were taken would begin a
+ * period that no count has.
+ *
+ * Context: interrupts disabled.
+ */
+void intel_pebs_suspend(struct x86_pmu_cpu *cpu)
+{
+	u64 stop;
+
+	lockdep_assert_irqs_disabled();
+	x86_counters_disable(cpu, ~0ULL);
+	if (!intel_pebs_is_pending())
+		return;
+	stop = intel_pebs_drain(cpu, task_pt_regs(current));
+	x86_cpu_clear_bits(irq_owned, stop);
+	for (; stop; stop &= stop - 1)
+		cpu->event[__ffs64(stop)]->hw.state |= PERF_HES_STOPPED;
 }
 
 /* ----------------------------------------------------------------------- setup */

@@ -19,6 +19,7 @@
 #define INTEL_PEBS_XMM		BIT(2)
 #define INTEL_PEBS_BRANCHES	BIT(3)
 #define INTEL_PEBS_GROUPS	GENMASK(3, 0)
+#define INTEL_PEBS_NR_GROUPS	4
 #define INTEL_PEBS_BRANCHES_NR	GENMASK(31, 24)	/* their number less 1 */
 
 /* What a record says of data: x86_precise::kind. */
@@ -159,6 +160,7 @@ unsigned int intel_pebs_peek(unsigned int format, const u64 *words, size_t size,
 			     u64 *ip);
 void intel_pebs_fill_regs(unsigned int format, const struct intel_pebs_record *r,
 			  struct pt_regs *regs);
+u64  intel_pebs_transaction(const struct intel_pebs_record *r);
 
 /* pebs_events.c */
 const struct x86_precise *intel_pebs_find(const struct x86_precise_line *line, u64 config);
@@ -175,6 +177,10 @@ u64  intel_datasrc(const struct intel_datasrc_line *line, unsigned int kind, u64
 /* pebs_init.c */
 int  intel_pebs_init_select(const struct x86_pmu *xpmu, struct perf_event *event);
 int  intel_pebs_init_counters(const struct x86_pmu *xpmu, struct perf_event *event);
+u32  intel_pebs_groups(const struct perf_event *event);
+void intel_pebs_claim(const struct perf_event *event);
+void intel_pebs_release(const struct perf_event *event);
+u32  intel_pebs_open_groups(void);
 
 /* pebs_store.c */
 u64  intel_pebs_reset_value(const struct x86_pmu *xpmu, const struct perf_event *event);
@@ -195,7 +201,12 @@ void intel_pebs_account(struct x86_pmu_cpu *cpu, u16 *nr);
 
 /* pebs.c */
 u64  intel_pebs_insn_before(u64 start, u64 ip, bool wide);
+u64  intel_pebs_choose_ip(const struct perf_event *event, u64 insn, u64 next, bool insn_first,
+			  bool *exact);
+u64  intel_pebs_weight(const struct x86_precise_line *line, const struct perf_event *event,
+		       const struct intel_pebs_record *r);
 bool intel_pebs_try_account(struct x86_pmu_cpu *cpu);
+void intel_pebs_suspend(struct x86_pmu_cpu *cpu);
 u64  intel_pebs_drain(struct x86_pmu_cpu *cpu, struct pt_regs *regs);
 #else
 static inline int intel_pebs_init_select(const struct x86_pmu *xpmu, struct perf_event *event)
@@ -210,6 +221,10 @@ static inline int intel_pebs_init_counters(const struct x86_pmu *xpmu, struct pe
 
 static inline void intel_pebs_set_reload(struct x86_pmu_cpu *cpu, const struct perf_event *event,
 					 unsigned int idx)	{ }
+static inline void intel_pebs_claim(const struct perf_event *event)	{ }
+static inline void intel_pebs_release(const struct perf_event *event)	{ }
+static inline u32 intel_pebs_open_groups(void)				{ return 0; }
+static inline void intel_pebs_suspend(struct x86_pmu_cpu *cpu)	{ }
 static inline void intel_pebs_cpu_load(struct x86_pmu_cpu *cpu)	{ }
 static inline bool intel_pebs_try_account(struct x86_pmu_cpu *cpu)	{ return true; }
 static inline void intel_pebs_cpu_reset(const struct x86_pmu *xpmu)	{ }

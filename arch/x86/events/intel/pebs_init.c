@@ -4,6 +4,7 @@
  *
  * Context: process, may sleep.
  */
+#include <linux/mutex.h>
 #include <linux/sched/clock.h>
 #include <asm/perf_regs.h>
 #include <asm/timer.h>
@@ -18,9 +19,10 @@
 #define PEBS_CYCLES	0x003c
 #define PEBS_INSNS	0x00c0
 
-/* Fields of a sample that adaptive records have only with a group. */
+/* Fields of a sample that adaptive records have only with a group; EAX has the code of an abort. */
 #define PEBS_NEEDS_GPRS	(PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_REGS_USER |	\
-			 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CALLCHAIN)
+			 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CALLCHAIN |	\
+			 PERF_SAMPLE_TRANSACTION)
 #define PEBS_NEEDS_MEMORY						\
 	(PERF_SAMPLE_ADDR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE |	\
 	 PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_TRANSACTION)
@@ -54,7 +56,14 @@ static u64 pebs_init_allowed(const struct x86_precise_line *line, const struct p
 	return event->attr.precise_ip == 3 && confined ? counters & confined : counters;
 }
 
-static u32 pebs_init_groups(const struct perf_event *event)
+/**
+ * intel_pebs_groups - the groups of an adaptive record that an event needs
+ * @event: event with precise samples
+ *
+ * Context: any.
+ * Return: INTEL_PEBS_GPRS, INTEL_PEBS_MEMORY, INTEL_PEBS_XMM
+ */
+u32 intel_pebs_groups(const struct perf_event *event)
 {
 	u64 type = event->attr.sample_type;
 	u32 groups = 0;
@@ -190,9 +199,63 @@ int intel_pebs_init_counters(const struct x86_pmu *xpmu, struct perf_event *even
 		return perf_refuse(-ENOMEM, "precise_ip: no memory for the debug store");
 	hw->flags |= X86_EVENT_PRECISE;
 	hw->config_base = row ? row->kind : X86_PRECISE_PLAIN;
-	hw->event_base = pebs_init_groups(event);
+	hw->event_base = intel_pebs_groups(event);
 	if (xpmu->precise_format >= INTEL_PEBS_ADAPTIVE)
 		hw->config |= ICL_EVENTSEL_ADAPTIVE;
 	pebs_init_batch(xpmu, event);
 	return 0;
+}
+
+/* ------------------------------------------------ groups that open events need */
+
+static DEFINE_MUTEX(pebs_groups_lock);
+static unsigned int pebs_group_users[INTEL_PEBS_NR_GROUPS];	/* pebs_groups_lock */
+static u32 pebs_open_groups __read_mostly;			/* written under pebs_groups_lock */
+
+static void pebs_count_groups(const struct perf_event *event, int change)
+{
+	unsigned long groups = event->hw.event_base;
+	unsigned int i;
+
+	guard(mutex)(&pebs_groups_lock);
+	for_each_set_bit(i, &groups, INTEL_PEBS_NR_GROUPS) {
+		pebs_group_users[i] += change;
+		if (pebs_group_users[i])
+			WRITE_ONCE(pebs_open_groups, pebs_open_groups | BIT(i));
+		else
+			WRITE_ONCE(pebs_open_groups, pebs_open_groups & ~BIT(i));
+	}
+}
+
+/**
+ * intel_pebs_claim - an event needs its groups of records from now on
+ * @event: event with X86_EVENT_PRECISE, not loaded yet
+ *
+ * Context: process, may sleep.
+ */
+void intel_pebs_claim(const struct perf_event *event)
+{
+	pebs_count_groups(event, 1);
+}
+
+/**
+ * intel_pebs_release - an event does not need its groups any more
+ * @event: event after intel_pebs_claim(), not loaded any more
+ *
+ * Context: process, may sleep.
+ */
+void intel_pebs_release(const struct perf_event *event)
+{
+	pebs_count_groups(event, -1);
+}
+
+/**
+ * intel_pebs_open_groups - the groups of records that any open event needs
+ *
+ * Context: any. The groups of events that are loaded on this CPU are among them.
+ * Return: INTEL_PEBS_*
+ */
+u32 intel_pebs_open_groups(void)
+{
+	return READ_ONCE(pebs_open_groups);
 }

@@ -32,6 +32,9 @@ enum {
 	WORD_TSC
 };
 
+/* The word for transactions: how one ended. */
+#define PEBS_TSX_FLAGS		GENMASK_ULL(39, 32)
+
 /* Word 0 of an adaptive record. */
 #define BASIC_RETIRE	GENMASK_ULL(47, 32)
 #define BASIC_SIZE	GENMASK_ULL(63, 48)
@@ -270,4 +273,23 @@ void intel_pebs_fill_regs(unsigned int format, const struct intel_pebs_record *r
 	else
 		PEBS_FILL_LOW(regs, adaptive);
 	pebs_fill_high(regs, fixed->high);
+}
+
+/**
+ * intel_pebs_transaction - how a transaction ended, and the code of its abort
+ * @r: record
+ *
+ * RTM leaves the reason of an abort in EAX. A record without registers has no code.
+ *
+ * Context: any, NMI included.
+ * Return: PERF_TXN_*
+ */
+u64 intel_pebs_transaction(const struct intel_pebs_record *r)
+{
+	const struct pebs_gprs_fixed *gprs = (const void *)r->gprs;
+	u64 txn = FIELD_GET(PEBS_TSX_FLAGS, r->tsx);
+
+	if (txn & PERF_TXN_TRANSACTION && gprs && gprs->ax & 1)
+		txn |= (gprs->ax >> 24 & 0xff) << PERF_TXN_ABORT_SHIFT;
+	return txn;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Instruction based sampling: periods, counts, where data was, latencies. */
+/* Instruction based sampling: periods, counts, where data was, latencies, hidden addresses. */
 #include <kunit/test.h>
 
 #include "../amd/ibs.h"
@@ -151,6 +151,76 @@ static void slow_loads_are_kept(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, amd_ibs_is_slower(regs, 299));
 }
 
+#define USER_ADDRESS	0x7f0000001234ULL
+#define KERNEL_ADDRESS	0xffffffff81234567ULL
+#define NONE		0x5555555555555555ULL	/* a register that the part does not have */
+
+struct ibs_hide_case {
+	u32	caps;
+	u64	rip, linear, target;
+	bool	rip_invalid, linear_valid;
+	u64	shown_rip, shown_linear, shown_target;
+};
+
+static const struct ibs_hide_case ibs_hide_cases[] = {
+	{ ZEN4, USER_ADDRESS, USER_ADDRESS, USER_ADDRESS, false, true,
+	  USER_ADDRESS, USER_ADDRESS, USER_ADDRESS },
+	{ ZEN4, USER_ADDRESS, KERNEL_ADDRESS, USER_ADDRESS, false, true,
+	  USER_ADDRESS, 0, USER_ADDRESS },
+	{ ZEN4, USER_ADDRESS, USER_ADDRESS, KERNEL_ADDRESS, false, true,
+	  USER_ADDRESS, USER_ADDRESS, 0 },
+	{ ZEN4, KERNEL_ADDRESS, USER_ADDRESS, 0, true, true, 0, USER_ADDRESS, 0 },
+	{ ZEN4, KERNEL_ADDRESS, 0, 0, false, false, 0, 0, 0 },
+	{ ZEN4, USER_ADDRESS, USER_ADDRESS, 0, true, true, 0, USER_ADDRESS, 0 },
+	{ ZEN4, USER_ADDRESS, KERNEL_ADDRESS, 0, false, false, USER_ADDRESS, 0, 0 },
+	{ ZEN4, USER_ADDRESS, USER_ADDRESS, 0, false, false, USER_ADDRESS, 0, 0 },
+	/* has no bit for an invalid address, and no branch target */
+	{ OLD, USER_ADDRESS, KERNEL_ADDRESS, NONE, true, true, USER_ADDRESS, 0, NONE },
+};
+
+static void addresses_are_hidden(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ibs_hide_cases); i++) {
+		const struct ibs_hide_case *c = &ibs_hide_cases[i];
+		union ibs_op_data data = { .op_rip_invalid = c->rip_invalid };
+		union ibs_op_data3 data3 = {
+			.ld_op = 1, .dc_lin_addr_valid = c->linear_valid, .dc_phy_addr_valid = 1,
+		};
+		u64 regs[AMD_IBS_RECORD_REGS] = {
+			[AMD_IBS_OP_RIP] = c->rip, [AMD_IBS_OP_DATA] = data.val,
+			[AMD_IBS_OP_DATA3] = data3.val, [AMD_IBS_DC_LINEAR] = c->linear,
+			[AMD_IBS_DC_PHYSICAL] = 0x1234, [AMD_IBS_OP_REGS] = c->target,
+		};
+
+		amd_ibs_hide_op(regs, c->caps);
+		data3.dc_phy_addr_valid = 0;
+		data3.dc_lin_addr_valid = !!c->shown_linear;
+		KUNIT_EXPECT_EQ_MSG(test, regs[AMD_IBS_OP_RIP], c->shown_rip, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, regs[AMD_IBS_DC_LINEAR], c->shown_linear, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, regs[AMD_IBS_OP_REGS], c->shown_target, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, regs[AMD_IBS_DC_PHYSICAL], 0, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, regs[AMD_IBS_OP_DATA3], data3.val, "case %u", i);
+	}
+}
+
+static void addresses_of_fetches_are_hidden(struct kunit *test)
+{
+	u64 regs[AMD_IBS_FETCH_REGS] = {
+		[AMD_IBS_FETCH_CTL] = AMD_IBS_FETCH_VAL | AMD_IBS_FETCH_PHYSICAL,
+		[AMD_IBS_FETCH_LINEAR] = USER_ADDRESS, [AMD_IBS_FETCH_PHYS] = 0x1234,
+	};
+
+	amd_ibs_hide_fetch(regs);
+	KUNIT_EXPECT_EQ(test, regs[AMD_IBS_FETCH_CTL], AMD_IBS_FETCH_VAL);
+	KUNIT_EXPECT_EQ(test, regs[AMD_IBS_FETCH_LINEAR], USER_ADDRESS);
+	KUNIT_EXPECT_EQ(test, regs[AMD_IBS_FETCH_PHYS], 0);
+	regs[AMD_IBS_FETCH_LINEAR] = KERNEL_ADDRESS;
+	amd_ibs_hide_fetch(regs);
+	KUNIT_EXPECT_EQ(test, regs[AMD_IBS_FETCH_LINEAR], 0);
+}
+
 static struct kunit_case ibs_cases[] = {
 	KUNIT_CASE(periods_are_fields),
 	KUNIT_CASE(counts_are_read),
@@ -160,6 +230,8 @@ static struct kunit_case ibs_cases[] = {
 	KUNIT_CASE(wrong_sources_are_ignored),
 	KUNIT_CASE(weights_are_latencies),
 	KUNIT_CASE(slow_loads_are_kept),
+	KUNIT_CASE(addresses_are_hidden),
+	KUNIT_CASE(addresses_of_fetches_are_hidden),
 	{ }
 };
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Precise samples: records of each format, events of each line, the instruction before another. */
+/*
+ * Precise samples: records of each format, events of each line, the instruction before another, and
+ * what samples have of records.
+ */
 #include <kunit/test.h>
+#include <linux/cpu.h>
+#include <linux/sched/smt.h>
 #include <asm/cpu_device_id.h>
 #include <asm/intel-family.h>
 
@@ -403,6 +408,218 @@ static void reset_values_are_negative_periods(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, intel_pebs_reset_value(xpmu, event), (1ULL << 48) - (1ULL << 31));
 }
 
+struct weight_case {
+	unsigned int	kind;
+	bool		two;		/* latencies */
+	u64		latency;
+	u64		weight;		/* with PERF_SAMPLE_WEIGHT */
+	u64		parts;		/* with PERF_SAMPLE_WEIGHT_STRUCT: var3, var2, var1 */
+};
+
+/* Cycles in transactions are 0x456, and those until the instruction retired are 0x789. */
+static const struct weight_case weight_cases[] = {
+	{ KIND(LOAD_LATENCY), false, 0x1234500000123, 0x00000123, 0x0789000000000123 },
+	{ KIND(LOAD_LATENCY), false, 0x89abcdef, 0x89abcdef, 0x0789000089abcdef },
+	{ KIND(LOAD_LATENCY), true, 0xa0045b0000123, 0x0045, 0x0789012300000045 },
+	{ KIND(STORE_LATENCY), true, 0x4500000000, 0x45, 0x0789000000000045 },
+	{ KIND(LOAD), true, 0x4500000123, 0x456, 0x0789000000000456 },
+	{ KIND(STORE_OLD), false, 0x123, 0x456, 0x0789000000000456 },
+	{ KIND(PLAIN), false, 0x123, 0x456, 0x0789000000000456 },
+};
+
+static void weights_are_cycles(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	struct intel_pebs_record r = { .tsx = 0xff00000456, .retire = 0x789 };
+	struct x86_precise_line line = { };
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	for (i = 0; i < ARRAY_SIZE(weight_cases); i++) {
+		const struct weight_case *c = &weight_cases[i];
+
+		event->hw.config_base = c->kind;
+		line.flags = c->two ? X86_PRECISE_TWO_LATENCIES : 0;
+		r.latency = c->latency;
+		event->attr.sample_type = PERF_SAMPLE_WEIGHT;
+		KUNIT_EXPECT_EQ_MSG(test, intel_pebs_weight(&line, event, &r), c->weight, "row %u",
+				    i);
+		event->attr.sample_type = PERF_SAMPLE_WEIGHT_STRUCT;
+		KUNIT_EXPECT_EQ_MSG(test, intel_pebs_weight(&line, event, &r), c->parts, "row %u",
+				    i);
+	}
+}
+
+#define TXN(_flags)	((u64)(_flags) << 32 | 0x456)
+
+/* EAX of an abort by XABORT has bit 0 set, and the code in its highest byte. */
+static void aborts_have_their_code(struct kunit *test)
+{
+	const u64 abort = PERF_TXN_TRANSACTION | PERF_TXN_SYNC;
+	struct intel_pebs_record r = { .tsx = TXN(abort) };
+	u64 w[18];
+
+	fill_words(w, ARRAY_SIZE(w));
+	w[2] = 0xffffffff5a000001;
+	/* Not what the interrupt has in EAX. */
+	KUNIT_EXPECT_EQ(test, intel_pebs_transaction(&r), abort);
+	r.gprs = w;
+	KUNIT_EXPECT_EQ(test, intel_pebs_transaction(&r), abort | 0x5aULL << PERF_TXN_ABORT_SHIFT);
+	w[2] = 0x5a000002;
+	KUNIT_EXPECT_EQ(test, intel_pebs_transaction(&r), abort);
+	w[2] = 0x5a000001;
+	r.tsx = TXN(PERF_TXN_ELISION | PERF_TXN_CONFLICT);
+	KUNIT_EXPECT_EQ(test, intel_pebs_transaction(&r), PERF_TXN_ELISION | PERF_TXN_CONFLICT);
+	r.tsx = 0xffffff0000000456;
+	KUNIT_EXPECT_EQ(test, intel_pebs_transaction(&r), 0ULL);
+}
+
+struct groups_case {
+	u64	type;
+	u64	regs;
+	u32	groups;
+};
+
+static const struct groups_case groups_cases[] = {
+	{ PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME, 0, 0 },
+	{ PERF_SAMPLE_ADDR, 0, INTEL_PEBS_MEMORY },
+	{ PERF_SAMPLE_WEIGHT_STRUCT, 0, INTEL_PEBS_MEMORY },
+	{ PERF_SAMPLE_CALLCHAIN, 0, INTEL_PEBS_GPRS },
+	{ PERF_SAMPLE_REGS_INTR, 1, INTEL_PEBS_GPRS },
+	{ PERF_SAMPLE_REGS_INTR, BIT_ULL(PERF_REG_X86_XMM3), INTEL_PEBS_GPRS | INTEL_PEBS_XMM },
+	{ PERF_SAMPLE_TRANSACTION, 0, INTEL_PEBS_GPRS | INTEL_PEBS_MEMORY },
+};
+
+/* Adaptive records have what the fields of a sample are made of. */
+static void fields_need_their_groups(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	for (i = 0; i < ARRAY_SIZE(groups_cases); i++) {
+		const struct groups_case *c = &groups_cases[i];
+
+		event->attr.sample_type = c->type;
+		event->attr.sample_regs_intr = c->regs;
+		KUNIT_EXPECT_EQ_MSG(test, intel_pebs_groups(event), c->groups, "row %u", i);
+	}
+}
+
+/* Records may have the groups that open events need, and no others. */
+static void groups_are_those_of_open_events(struct kunit *test)
+{
+	struct perf_event *large = kunit_kzalloc(test, sizeof(*large), GFP_KERNEL);
+	struct perf_event *small = kunit_kzalloc(test, sizeof(*small), GFP_KERNEL);
+	const u32 both = INTEL_PEBS_XMM | INTEL_PEBS_GPRS;
+
+	KUNIT_ASSERT_NOT_NULL(test, large);
+	KUNIT_ASSERT_NOT_NULL(test, small);
+	if (intel_pebs_open_groups())
+		kunit_skip(test, "precise events are open");
+	large->hw.event_base = both;
+	small->hw.event_base = INTEL_PEBS_GPRS;
+	intel_pebs_claim(large);
+	KUNIT_EXPECT_EQ(test, intel_pebs_open_groups(), both);
+	intel_pebs_claim(small);
+	KUNIT_EXPECT_EQ(test, intel_pebs_open_groups(), both);
+	intel_pebs_release(large);
+	KUNIT_EXPECT_EQ(test, intel_pebs_open_groups(), INTEL_PEBS_GPRS);
+	intel_pebs_release(small);
+	KUNIT_EXPECT_EQ(test, intel_pebs_open_groups(), 0);
+}
+
+/* Addresses of user space, and of the kernel. */
+#define USER		0x1000ULL
+#define KERNEL		((u64)(unsigned long)pebs_code)
+
+struct address_case {
+	bool	no_user, no_kernel;	/* the event excludes them */
+	bool	insn_first;
+	u64	insn, next;
+	u64	want;
+	bool	exact;
+};
+
+/* An address without the flag of an exact one is that of the next instruction. */
+static void addresses_are_at_levels_of_the_event(struct kunit *test)
+{
+	const struct address_case cases[] = {
+		{ false, false, true, USER, USER + 4, USER, true },
+		{ false, false, false, USER, USER + 4, USER + 4, false },
+		{ false, false, true, 0, USER + 4, USER + 4, false },
+		{ false, false, true, USER, 0, USER, true },
+		{ false, false, false, USER, KERNEL, KERNEL, false },
+		{ false, true, false, USER, KERNEL, USER, true },
+		{ false, true, true, USER, KERNEL, USER, true },
+		{ false, true, true, KERNEL, USER, USER, false },
+		{ false, true, false, KERNEL, USER, USER, false },
+		{ true, false, true, USER, KERNEL, KERNEL, false },
+		{ true, false, false, KERNEL, USER, KERNEL, true },
+		/* There is no sample of these. */
+		{ false, true, true, KERNEL, 0, KERNEL, true },
+		{ false, true, true, KERNEL, KERNEL + 1, KERNEL, true },
+		{ false, true, true, 0, KERNEL, KERNEL, false },
+		{ true, false, false, USER, USER + 4, USER + 4, false },
+	};
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct address_case *c = &cases[i];
+		bool exact;
+
+		event->attr.exclude_user = c->no_user;
+		event->attr.exclude_kernel = c->no_kernel;
+		KUNIT_EXPECT_EQ_MSG(test, intel_pebs_choose_ip(event, c->insn, c->next,
+							       c->insn_first, &exact),
+				    c->want, "row %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, exact, c->exact, "row %u", i);
+	}
+}
+
+#ifdef CONFIG_HOTPLUG_SMT
+static int pebs_open_with_smt(struct perf_event *event, enum cpuhp_smt_control control)
+{
+	enum cpuhp_smt_control before = cpu_smt_control;
+	int ret;
+
+	cpu_smt_control = control;
+	ret = x86_event_init(event);
+	cpu_smt_control = before;
+	if (!ret)
+		event->destroy(event);
+	return ret;
+}
+
+/* Erratum: the event disturbs the core's second thread, which can be turned on later. */
+static void memory_events_need_smt_off(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_ASSERT_NOT_NULL(test, xpmu);
+	if (!x86_nr_pmus || sched_smt_active())
+		kunit_skip(test, "no PMU, or two threads are on");
+	xpmu->model = &haswell_model;
+	xpmu->counters = ARCH(8, 3);
+	xpmu->select_mask = X86_RAW_EVENT_MASK;
+	cpumask_copy(&xpmu->cpus, cpu_possible_mask);
+	event->pmu = &xpmu->pmu;
+	event->cpu = -1;
+	event->attr.type = PERF_TYPE_RAW;
+	event->attr.config = 0x81d0;
+	KUNIT_EXPECT_EQ(test, pebs_open_with_smt(event, CPU_SMT_ENABLED), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, pebs_open_with_smt(event, CPU_SMT_DISABLED), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, pebs_open_with_smt(event, CPU_SMT_FORCE_DISABLED), 0);
+	KUNIT_EXPECT_EQ(test, pebs_open_with_smt(event, CPU_SMT_NOT_SUPPORTED), 0);
+	event->attr.config = 0x00c4;
+	KUNIT_EXPECT_EQ(test, pebs_open_with_smt(event, CPU_SMT_DISABLED), 0);
+}
+#endif
+
 static struct kunit_case x86_pmu_pebs_cases[] = {
 	KUNIT_CASE(sizes_of_formats),
 	KUNIT_CASE(old_records_are_parsed),
@@ -416,6 +633,14 @@ static struct kunit_case x86_pmu_pebs_cases[] = {
 	KUNIT_CASE(stores_have_thresholds),
 	KUNIT_CASE(periods_without_records_are_lost),
 	KUNIT_CASE(reset_values_are_negative_periods),
+	KUNIT_CASE(weights_are_cycles),
+	KUNIT_CASE(aborts_have_their_code),
+	KUNIT_CASE(fields_need_their_groups),
+	KUNIT_CASE(groups_are_those_of_open_events),
+	KUNIT_CASE(addresses_are_at_levels_of_the_event),
+#ifdef CONFIG_HOTPLUG_SMT
+	KUNIT_CASE(memory_events_need_smt_off),
+#endif
 	{ }
 };
 

@@ -5,10 +5,14 @@
  */
 #include <kunit/test.h>
 
-#include "../pmu.h"
+#include "../intel/pebs.h"
 
 #define SUSPEND_ROUNDS	1000000
 #define SUSPEND_PERIOD	50021
+/* Of precise samples: a period ends while the counters are being stopped. */
+#define BATCH_TURNS	32
+#define BATCH_ROUNDS	1000
+#define BATCH_PERIOD	101
 
 struct suspend_case {
 	struct perf_event	*counting, *sampling;
@@ -26,10 +30,8 @@ static void suspend_sample(struct perf_event *event, struct perf_sample_data *da
 }
 
 /* Two instructions per round. */
-static noinline void suspend_work(void)
+static noinline void suspend_work(unsigned long n)
 {
-	unsigned long n = SUSPEND_ROUNDS;
-
 	asm volatile("1: dec %0; jnz 1b" : "+r" (n) : : "cc", "memory");
 }
 
@@ -59,20 +61,20 @@ static void suspend_resume_here(void *info)
 	u64 before, after;
 
 	c->ret = perf_event_read_local(c->counting, &before, NULL, NULL);
-	suspend_work();
+	suspend_work(SUSPEND_ROUNDS);
 	x86_pmu_cpu_stop(cpu);
 	suspend_clear_registers(cpu->pmu);
-	suspend_work();
+	suspend_work(SUSPEND_ROUNDS);
 	x86_pmu_cpu_restore(cpu);
 	c->samples_after = c->samples;
-	suspend_work();
+	suspend_work(SUSPEND_ROUNDS);
 	c->samples_after = c->samples - c->samples_after;
 	c->ret = c->ret ?: perf_event_read_local(c->counting, &after, NULL, NULL);
 	c->counted = after - before;
 }
 
 /* Counts instructions in the kernel on CPU 0. */
-static struct perf_event *suspend_event(struct suspend_case *c, u64 period)
+static struct perf_event *suspend_event(struct suspend_case *c, u64 period, bool precise)
 {
 	struct perf_event_attr attr = {
 		.type		= PERF_TYPE_HARDWARE,
@@ -81,6 +83,8 @@ static struct perf_event *suspend_event(struct suspend_case *c, u64 period)
 		.exclude_user	= 1,
 		.pinned		= 1,
 		.sample_period	= period,
+		.sample_type	= PERF_SAMPLE_IP,
+		.precise_ip	= precise,
 	};
 
 	return perf_event_create_kernel_counter(&attr, 0, NULL, period ? suspend_sample : NULL, c);
@@ -94,9 +98,9 @@ static void suspend_keeps_counts_and_periods(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	if (!x86_nr_pmus)
 		kunit_skip(test, "no PMU");
-	c->counting = suspend_event(c, 0);
+	c->counting = suspend_event(c, 0, false);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, c->counting);
-	c->sampling = suspend_event(c, SUSPEND_PERIOD);
+	c->sampling = suspend_event(c, SUSPEND_PERIOD, false);
 	if (!IS_ERR(c->sampling)) {
 		KUNIT_EXPECT_EQ(test, smp_call_function_single(0, suspend_resume_here, c, 1), 0);
 		perf_event_release_kernel(c->sampling);
@@ -110,8 +114,49 @@ static void suspend_keeps_counts_and_periods(struct kunit *test)
 	KUNIT_EXPECT_LE(test, c->samples_after, insns / SUSPEND_PERIOD + 4);
 }
 
+static void suspend_batch_here(void *info)
+{
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+	struct suspend_case *c = info;
+	u64 before, after;
+
+	c->ret = perf_event_read_local(c->sampling, &before, NULL, NULL);
+	c->samples = 0;
+	for (unsigned int i = 0; i < BATCH_TURNS; i++) {
+		suspend_work(BATCH_ROUNDS);
+		intel_pebs_suspend(cpu);
+		x86_pmu_cpu_stop(cpu);
+		suspend_clear_registers(cpu->pmu);
+		x86_pmu_cpu_restore(cpu);
+	}
+	c->ret = c->ret ?: perf_event_read_local(c->sampling, &after, NULL, NULL);
+	c->counted = after - before;
+}
+
+/* Each record is part of the count, and has its sample. */
+static void suspend_accounts_records(struct kunit *test)
+{
+	struct suspend_case *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	const unsigned int insns = 2 * BATCH_ROUNDS * BATCH_TURNS;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	if (!x86_nr_pmus || !x86_pmus[0].max_precise)
+		kunit_skip(test, "no precise samples");
+	c->sampling = suspend_event(c, BATCH_PERIOD, true);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, c->sampling);
+	KUNIT_EXPECT_EQ(test, smp_call_function_single(0, suspend_batch_here, c, 1), 0);
+	KUNIT_EXPECT_TRUE(test, c->sampling->hw.flags & X86_EVENT_BATCH);
+	perf_event_release_kernel(c->sampling);
+	KUNIT_ASSERT_EQ(test, c->ret, 0);
+	KUNIT_EXPECT_GE(test, c->counted, insns);
+	/* What stops the counters and starts them again is counted in part. */
+	KUNIT_EXPECT_LT(test, c->counted, 4ULL * insns);
+	KUNIT_EXPECT_GE(test, c->samples + 2 * BATCH_TURNS, insns / BATCH_PERIOD);
+}
+
 static struct kunit_case x86_pmu_suspend_cases[] = {
 	KUNIT_CASE(suspend_keeps_counts_and_periods),
+	KUNIT_CASE(suspend_accounts_records),
 	{ }
 };
 

@@ -15,8 +15,8 @@
 /* At the end of a period the counter overflows 2 events later, or twice that. */
 #define LATE		4
 /*
- * A store of 64 KiB has so many records, with the registers. Adaptive records have what events
- * before have needed, too: 58 words at most.
+ * A store of 64 KiB has so many records, with the registers. Adaptive records can have what other
+ * open events need, too: 58 words at most.
  */
 #define LEAST_RECORDS	138
 #define MOST_RECORDS	380
@@ -646,6 +646,46 @@ static bool other_events_join(void)
 			      t.wrong + u.wrong, 0, exact ? 0 : 10);
 }
 
+/* A store has more records of four words, but less of 58. */
+#define MANY_RECORDS	1000
+
+/*
+ * Adaptive records do not keep the groups that an event needed once: XMM registers, general ones,
+ * and what they say of data.
+ */
+static bool records_shrink(void)
+{
+	struct perf_event_attr attr = batch_attr(), large = attr;
+	unsigned int samples, interrupts;
+	struct ring ring;
+	int fd;
+
+	large.sample_type |= PERF_SAMPLE_ADDR;
+	large.sample_regs_intr |= 1ull << PERF_REG_X86_XMM3;
+	fd = perf_open(&large, 0, -1, -1, 0);
+	if (fd < 0)
+		return expect_errno("records of a fixed size", -1, EINVAL);
+	event_enable(fd);
+	precise_loop(ROUNDS / 40, XMM_VALUE);
+	event_disable(fd);
+	close(fd);
+
+	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID;
+	attr.sample_regs_intr = 0;
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 128))
+		fail_case("mmap");
+	interrupts = pmis();
+	event_enable(fd);
+	precise_loop(2 * ROUNDS, XMM_VALUE);
+	event_disable(fd);
+	interrupts = pmis() - interrupts;
+	samples = ring_count(&ring, PERF_RECORD_SAMPLE);
+	close(fd);
+	return expect(samples > 3000, "%u samples", samples) &
+	       expect_between("interrupts", interrupts, 0, samples / MANY_RECORDS);
+}
+
 static const struct test tests[] = {
 	{ "many samples to one interrupt, none lost, each at its instruction", interrupts_are_few },
 	{ "the periods of the samples are the count", periods_are_the_count },
@@ -659,6 +699,7 @@ static const struct test tests[] = {
 	{ "samples have the period that they end", periods_change },
 	{ "samples of an event of a CPU are those of the task that ran", tasks_have_their_own },
 	{ "an event that interrupts for each sample joins", other_events_join },
+	{ "records shrink after an event with more is closed", records_shrink },
 };
 
 TESTS_MAIN(tests)

@@ -432,6 +432,11 @@ static bool refusals(void)
 				       "precise_ip");
 	}
 	attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, 1);
+	attr.exclude_host = 1;
+	if (kernel_gives_reasons())
+		good &= expect_refused("guests", perf_open(&attr, 0, -1, -1, 0), EOPNOTSUPP,
+				       "exclude_host");
+	attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, 1);
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_REGS_USER;
 	attr.sample_regs_user = 1ull << PERF_REG_X86_XMM3;
 	return good & expect_errno("XMM of user space", perf_open(&attr, 0, -1, -1, 0), EINVAL);

@@ -238,8 +238,8 @@ static void show_access(const struct run *run)
 }
 
 /*
- * The hooks of the scheduler stay patched in for a second after the last event is closed. A floor that
- * is measured in that second has a part of the row's cost in it.
+ * The hooks of the scheduler stay patched in for a second after the last event is closed. A floor
+ * that is measured in that second has a part of the row's cost in it.
  */
 static void wait_for_keys(void)
 {
