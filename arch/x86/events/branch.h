@@ -86,8 +86,9 @@ struct x86_branch_raw {
 };
 
 /*
- * x86_branch_raw::to with X86_BRANCH_TO_VALID. An entry has one of the two flags. Bit 61 is reserved,
- * and an entry with it is no branch (Revision Guide for family 19h models 10h-1Fh, erratum 1452).
+ * x86_branch_raw::to with X86_BRANCH_TO_VALID. An entry has one of the two flags. Bit 61 is
+ * reserved, and an entry with it is no branch (Revision Guide for family 19h models 10h-1Fh,
+ * erratum 1452).
  */
 #define X86_BRANCH_TO_RESERVED	BIT_ULL(61)
 #define X86_BRANCH_TO_SPEC	BIT_ULL(62)

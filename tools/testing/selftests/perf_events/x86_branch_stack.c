@@ -19,7 +19,7 @@
 #define LEVELS		10
 #define CALLERS		3	/* in a chain, behind its length, the context and the address */
 #define WALKS		200
-#define NO_SAMPLES	(1ull << 40)
+#define NO_SAMPLES	1000000000000ull
 
 extern const char stack_bottom[];
 

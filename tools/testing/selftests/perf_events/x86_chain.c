@@ -58,10 +58,13 @@ static void count_chains(struct perf_event_attr *attr, unsigned int *full, unsig
 	close(fd);
 }
 
-/* The first instructions of the kernel's entry have no callers. */
+/*
+ * The first instructions of the kernel's entry have no callers, some 2 % of the samples. Where the
+ * buffer is lost all samples are without.
+ */
 static bool chains_are_there(const char *what, unsigned int full, unsigned int empty)
 {
-	return expect(full > 20 && empty * 100 <= full, "%s: %u chains, %u without", what, full,
+	return expect(full > 20 && empty * 20 <= full, "%s: %u chains, %u without", what, full,
 		      empty);
 }
 
