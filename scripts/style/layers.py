@@ -2,7 +2,8 @@
 """The folders of kernel/events are layers: each needs only itself and those below.
 
 Shown on the objects of each architecture (what one needs, another defines) and on the #include lines.
-Files that need each other in a circle are six at most, all in one folder.
+Files that need each other in a circle are six at most, all in one folder. Of a driver for CPU PMUs two
+files at most need each other.
 """
 import os
 import re
@@ -17,6 +18,8 @@ LAYERS = ('core', 'output', 'pmus', 'event', 'sched', 'ops', 'uapi')
 # Tests reach everywhere; uprobes.c is the base's.
 OUTSIDE = ('tests',)
 CIRCLE = 6
+DRIVERS = {'arm64': 'arch/arm64/kernel/perf', 'x86_64': 'arch/x86/events'}
+DRIVER_CIRCLE = 2
 DEFINED, NEEDED = 'TDBRVWC', 'Uwv'
 
 
@@ -137,6 +140,16 @@ def bad_circles(pairs, reasons):
                           f'other: {"; ".join(links)}')
 
 
+def driver_case(arch):
+    folder = DRIVERS[arch]
+    sources = [path for path in c_files(folder) if path.endswith('.c') and '/tests/' not in path]
+    examined, edges = edges_of(arch, sources)
+    found = [part for part in circles(edges) if len(part) > DRIVER_CIRCLE]
+    return Case(f'circles of files in {folder}', len(examined), [
+        Finding(part[0], 1, 'CIRCLE', f'{len(part)} files need each other: {", ".join(part)}')
+        for part in found])
+
+
 def cases():
     files = [path for path in c_files(ROOT) if not re.match(rf'{ROOT}/({"|".join(OUTSIDE)})/', path)]
     sources = [path for path in files if path.endswith('.c')]
@@ -150,6 +163,7 @@ def cases():
         yield Case(f'layers of kernel/events on {arch}', len(examined), findings + upward(edges))
         yield Case(f'circles of files on {arch}', len(examined),
                    list(bad_circles(without_exceptions(edges), edges)))
+        yield driver_case(arch)
     lines = list(include_edges(files))
     yield Case('no #include of a higher layer', len(lines), [
         Finding(path, number, 'INCLUDE', f'layer {layer_of(path)} includes {other}, layer '

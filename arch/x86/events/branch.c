@@ -140,7 +140,7 @@ static const u32 branch_logged_kinds[] = {
 };
 
 /**
- * x86_branch_select_is_exact - does the hardware log nothing but what an event wants?
+ * x86_branch_select_is_exact - does the hardware log only branches that pass an event's filter?
  * @b: the registers
  * @select: x86_branch_select() of the event
  * @filter: x86_branch_filter() of the event
@@ -564,10 +564,10 @@ static void branch_drop_flags(u32 filter, struct perf_branch_entry *e)
 #define BRANCH_FLAGGED	(X86_BRANCH_FROM_MISS | X86_BRANCH_FROM_TX | X86_BRANCH_TO_CYCLES |	\
 			 X86_BRANCH_TO_VALID | X86_BRANCH_SIGN)
 
-#define BRANCH_PLAIN_INFO	(X86_BRANCH_INFO_MISS | X86_BRANCH_INFO_CYCLES)
+#define BRANCH_UNFILTERED_INFO	(X86_BRANCH_INFO_MISS | X86_BRANCH_INFO_CYCLES)
 
 /* Most samples are of all branches, on parts with INFO registers. */
-static unsigned int branch_fill_plain(const struct x86_branch_log *log, u32 layout, u32 filter,
+static unsigned int branch_fill_unfiltered(const struct x86_branch_log *log, u32 layout, u32 filter,
 				      struct perf_branch_entry *out)
 {
 	const struct x86_branch_raw *raw = log->entry, *end = raw + log->nr;
@@ -592,7 +592,7 @@ static unsigned int branch_fill_plain(const struct x86_branch_log *log, u32 layo
 }
 
 /**
- * x86_branch_fill - the entries of a sample: what an event wants of a log
+ * x86_branch_fill - the entries of a sample: what passes an event's filter
  * @log: the log
  * @layout: layout of its registers
  * @filter: filter of the event
@@ -610,8 +610,8 @@ unsigned int x86_branch_fill(const struct x86_branch_log *log, u32 layout, u32 f
 	unsigned int i;
 
 	if (!(filter & BRANCH_WORK || layout & BRANCH_FLAGGED || counts) &&
-	    (layout & BRANCH_PLAIN_INFO) == BRANCH_PLAIN_INFO)
-		return branch_fill_plain(log, layout, filter, out);
+	    (layout & BRANCH_UNFILTERED_INFO) == BRANCH_UNFILTERED_INFO)
+		return branch_fill_unfiltered(log, layout, filter, out);
 	for (i = 0; i < log->nr; i++) {
 		if (branch_is_void(layout, &log->entry[i]))
 			continue;

@@ -126,7 +126,7 @@ int x86_branch_init_counter(const struct x86_pmu *xpmu, struct perf_event *event
 		return perf_refuse(-EINVAL, "branch_sample_type: this CPU has no branch counters");
 	if (event->attr.config & ~INTEL_ARCH_EVENT_MASK)
 		return perf_refuse(-EINVAL,
-				   "config: branch counters need a plain event with a umask");
+				   "config: branch counters need an event without modifiers");
 	ret = event->parent ? 0 : branch_init_check_group(xpmu->branches, event);
 	if (ret)
 		return ret;

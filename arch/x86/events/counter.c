@@ -605,8 +605,8 @@ static s64 x86_event_start_value(const struct x86_pmu_cpu *cpu, const struct per
 }
 
 /**
- * x86_event_keep_value - save the counter of a user-readable counting event for x86_event_resume()
- * @event: event that is being removed, its count is up to date
+ * x86_event_keep_value - save a counting event's counter for x86_event_resume()
+ * @event: event with a mapped user page that is being removed, its count is up to date
  * @stopped: the counter is stopped and keeps its value
  */
 void x86_event_keep_value(struct perf_event *event, bool stopped)
@@ -619,9 +619,10 @@ void x86_event_keep_value(struct perf_event *event, bool stopped)
 }
 
 /**
- * x86_event_resume - let the counter of a user-readable counting event continue
+ * x86_event_resume - let the counter of a counting event continue
  * @cpu: this CPU
- * @event: counting event, loaded on this CPU; its counter is not in x86_pmu_cpu::irq_owned
+ * @event: counting event with a mapped user page, loaded on this CPU; its counter is not in
+ *	x86_pmu_cpu::irq_owned
  *
  * The counter continues from x86_event_keep_value(), or starts as in x86_event_rewind(). Nothing is
  * written if the counter has the value already.

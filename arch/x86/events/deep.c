@@ -553,7 +553,7 @@ int x86_deep_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 /* ------------------------------------------------------------------------ CPUs */
 
 /**
- * x86_deep_cpu_reset - forget what the registers of a CPU held
+ * x86_deep_cpu_reset - the registers of a CPU hold no events' branches any more
  * @cpu: this CPU; it starts, stops, or has lost its registers
  *
  * Events that stay loaded record again.

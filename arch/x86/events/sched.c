@@ -259,7 +259,7 @@ static void x86_sched_unload_one(struct x86_pmu_cpu *cpu, unsigned int idx, u64 
 			hw->flags |= X86_EVENT_MISSED;
 			cpu->nmi_grace = jiffies + X86_NMI_GRACE;
 		}
-	} else if (unlikely(perf_event_user_readable(event))) {
+	} else if (unlikely(perf_event_user_page_mapped(event))) {
 		x86_event_keep_value(event, cpu->readable & BIT_ULL(idx));
 	}
 	cpu->owner[idx] = event->attach_state & PERF_ATTACH_TASK ? owner : 0;
@@ -538,7 +538,7 @@ static __always_inline void x86_sched_load_unsampled(struct x86_pmu_cpu *cpu,
 						     struct perf_event *event, u64 bit,
 						     u64 hide)
 {
-	if (unlikely(perf_event_user_readable(event))) {
+	if (unlikely(perf_event_user_page_mapped(event))) {
 		x86_event_resume(cpu, event);
 		cpu->readable |= bit;
 	} else {

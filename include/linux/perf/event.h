@@ -80,7 +80,7 @@ enum perf_event_state {
 #define PERF_ATTACH_EXCLUSIVE	0x0080	/* counted in pmu::exclusive_cnt */
 #define PERF_ATTACH_CALLCHAIN	0x0100	/* holds the callchain buffers */
 #define PERF_ATTACH_MOVING	0x0200	/* being moved to another CPU's context */
-#define PERF_ATTACH_USER_PAGE	0x0400	/* perf_event_user_readable() */
+#define PERF_ATTACH_USER_PAGE	0x0400	/* perf_event_user_page_mapped() */
 
 /*
  * perf_event::event_caps and group_caps
@@ -135,7 +135,7 @@ struct perf_event {
 	struct perf_event_context	*ctx;			/* [i] once attached */
 	struct perf_event_pmu_context	*pmu_ctx;		/* [c] schedules the group */
 	enum perf_event_state		state;			/* [c] */
-	int				cpu;			/* -1: any; [i] or migration */
+	int				cpu;			/* -1: any; [i] attached, or migration */
 	int				oncpu;			/* CPU of the last start, or -1 */
 	unsigned int			attach_state;
 	local64_t			count;
@@ -250,7 +250,7 @@ struct perf_event {
 };
 
 /**
- * perf_event_user_readable - may user space read the counter of an event?
+ * perf_event_user_page_mapped - does user space read the counter of an event?
  * @event: the event
  *
  * It may while the event's user page is mapped by the process that is counted or, for an event of a
@@ -260,7 +260,7 @@ struct perf_event {
  * Context: ctx->lock
  * Return: true if the user page can show a counter index
  */
-static inline bool perf_event_user_readable(const struct perf_event *event)
+static inline bool perf_event_user_page_mapped(const struct perf_event *event)
 {
 	return event->attach_state & PERF_ATTACH_USER_PAGE;
 }

@@ -142,11 +142,11 @@ struct hw_perf_event {
 #define PERF_PMU_CAP_NO_INTERRUPT	0x0001	/* cannot sample */
 #define PERF_PMU_CAP_NO_NMI		0x0002	/* overflows are not handled in NMI */
 #define PERF_PMU_CAP_AUX_NO_SG		0x0004	/* AUX area must be contiguous */
-#define PERF_PMU_CAP_EXTENDED_REGS	0x0008	/* samples registers past PERF_REG_EXTENDED_MASK */
+#define PERF_PMU_CAP_EXTENDED_REGS	0x0008	/* can sample those in PERF_REG_EXTENDED_MASK */
 #define PERF_PMU_CAP_EXCLUSIVE		0x0010	/* one event per context */
 #define PERF_PMU_CAP_ITRACE		0x0020	/* instruction trace */
 #define PERF_PMU_CAP_NO_EXCLUDE		0x0040	/* counts all privilege levels or none */
-#define PERF_PMU_CAP_AUX_OUTPUT		0x0080	/* other events' samples can go into its AUX area */
+#define PERF_PMU_CAP_AUX_OUTPUT		0x0080	/* its samples can be written to an AUX area */
 #define PERF_PMU_CAP_EXTENDED_HW_TYPE	0x0100	/* has HARDWARE/HW_CACHE with a type in config */
 #define PERF_PMU_CAP_AUX_PAUSE		0x0200	/* AUX tracing can be paused */
 #define PERF_PMU_CAP_AUX_PREFER_LARGE	0x0400	/* AUX area rather in large pieces */
@@ -208,7 +208,8 @@ struct perf_sched_slot {
  * @slot: events in the order of falling priority, with their counters
  *
  * The core compiles a schedule when the set of events changes and uses it for every context switch
- * until the next change. pmu::sched_assign is called once for each compilation.
+ * until the next change. During a compilation pmu::sched_assign is called for each pinned group, once
+ * for as many flexible groups of a context as are expected to fit, and then for each of the rest.
  */
 struct perf_schedule {
 	unsigned int		nr;

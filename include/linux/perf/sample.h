@@ -703,7 +703,7 @@ static inline u32 perf_sample_data_size(struct perf_sample_data *data, struct pe
 }
 
 /**
- * perf_sample_save_callchain - collect the call chain of a sample, if the event asks for one
+ * perf_sample_save_callchain - collect a sample's call chain if the event has PERF_SAMPLE_CALLCHAIN
  * @data: sample, initialized
  * @event: event of the sample
  * @regs: registers at the sample

@@ -240,13 +240,14 @@ extern atomic_t perf_nr_tracepoints;
  * @cpu_supported: result of pmu::filter when a schedule was last compiled on this CPU
  * @rotation: index, modulo their number, of the CPU side's context that is placed first
  * @cgrp_change: perf_cpu_context::cgrp_changes at the last reload by a cgroup switch
- * @exclusive: exclusive PMU: the CPU's only event, its own or a cgroup's; written by any CPU
+ * @exclusive: exclusive PMU: the CPU's only event, its own or a cgroup's
  * @nr_sched_cb: requests of perf_sched_cb_inc()
  * @sched_cb_entry: node in the CPU's list of PMUs with requests
  * @timer: multiplexing timer
  * @timer_interval: interval of @timer
  *
- * Written on its own CPU with interrupts off.
+ * @exclusive and @timer_interval are written by any CPU, the rest on its own CPU with interrupts off,
+ * or on any CPU while that one is offline.
  */
 struct perf_cpu_pmu_context {
 	struct perf_event_pmu_context	epc;
@@ -472,7 +473,7 @@ static __always_inline void perf_event_set_exit(struct perf_event *event)
 }
 
 /* pmu.c */
-extern struct list_head perf_pmus;		/* perf_pmus_lock, or pmus_srcu */
+extern struct list_head perf_pmus;		/* perf_pmus_lock, or perf_pmus_srcu */
 extern struct mutex perf_pmus_lock;
 extern struct srcu_struct perf_pmus_srcu;
 int  perf_pmu_check_type(const struct perf_event_attr *attr);

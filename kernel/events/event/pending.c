@@ -90,8 +90,7 @@ void perf_event_pending_sync(struct perf_event *event)
 {
 	might_sleep();
 	/* The usual case, without the two calls. */
-	if (!irq_work_is_busy(&event->pending_irq) &&
-	    !irq_work_is_busy(&event->pending_disable_irq))
+	if (!perf_event_pending_busy(event))
 		return;
 	irq_work_sync(&event->pending_irq);
 	irq_work_sync(&event->pending_disable_irq);

@@ -2,9 +2,9 @@
 /*
  * Enabling, disabling, resetting, changing the period.
  *
- * Functions with the suffix "_locked" act on one event under ctx->lock, the others are called in
- * process context. A request on a file also applies to the event's children and, with a flag, to
- * its group.
+ * Functions with the suffix "_locked" or "_here" run under ctx->lock and act on one event.
+ * perf_event_disable_local() is called with interrupts off, the others in process context. A request
+ * on a file also applies to the event's children and, with a flag, to its group.
  *
  * Locks: perf_event_call() takes those of one event; child_mutex for the children.
  */
@@ -45,6 +45,7 @@ void perf_event_enable_locked(struct perf_event *event)
 {
 	struct perf_event *leader = event->group_leader;
 
+	lockdep_assert_held(&event->ctx->lock);
 	if (event->state >= PERF_EVENT_STATE_INACTIVE || event->state <= PERF_EVENT_STATE_EXIT)
 		return;
 	/* An event that can only be a sibling cannot be enabled as a leader. */
@@ -82,6 +83,7 @@ void perf_event_disable_locked(struct perf_event *event)
 	struct perf_event *leader = event->group_leader;
 	bool runs_on;
 
+	lockdep_assert_held(&event->ctx->lock);
 	if (event->state < PERF_EVENT_STATE_INACTIVE)
 		return;
 	if (control_is_moving(event)) {

@@ -57,6 +57,7 @@ void perf_epc_put(struct perf_event_pmu_context *epc)
 {
 	struct module *module = epc->pmu->module;
 
+	lockdep_assert_held(&epc->ctx->lock);
 	if (!--epc->nr_events) {
 		list_del_init(&epc->counter_entry);
 		if (perf_pmu_has_counters(epc->pmu))
@@ -138,6 +139,7 @@ bool perf_group_join(struct perf_event *event, struct perf_event_pmu_context *ep
 	struct perf_event *leader = event->group_leader;
 	bool queued = perf_group_queued(leader);
 
+	lockdep_assert_held(&event->ctx->lock);
 	if (is_software_event(event)) {
 		perf_group_link(event, leader->pmu_ctx);
 		return perf_group_start_sibling(event);
@@ -273,6 +275,7 @@ void perf_group_detach(struct perf_event *event)
 {
 	struct perf_event *leader = event->group_leader;
 
+	lockdep_assert_held(&event->ctx->lock);
 	if (leader != event) {
 		group_leave(event, perf_group_stop_sibling(event));
 		return;
@@ -298,6 +301,7 @@ void perf_group_unlink(struct perf_event *event)
 {
 	struct perf_event *leader = event->group_leader, *sibling, *next;
 
+	lockdep_assert_held(&event->ctx->lock);
 	if (leader != event) {
 		list_del_init(&event->sibling_list);
 		event->group_leader = event;

@@ -259,7 +259,7 @@ static void install_invalidate_user(struct perf_event_context *ctx)
  * @flags: PERF_REMOVE_*
  *
  * The other members of a group continue to count. The siblings of a leader become groups of their
- * own.
+ * own. A sibling that depends on the leader (PERF_EV_CAP_SIBLING, its AUX trace) fails instead.
  *
  * Context: ctx->lock is held, where the context may be changed
  */

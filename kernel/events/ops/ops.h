@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Layer 6, ops: what is done to events that exist: putting them into a context and taking them out,
- * enabling, reading, inheriting, following a task's and a CPU's life.
+ * Layer 6, ops: operations on existing events. They are put into a context and taken out, enabled,
+ * read, inherited, and changed when their task or CPU starts and ends.
  */
 #ifndef _KERNEL_EVENTS_OPS_H
 #define _KERNEL_EVENTS_OPS_H

@@ -2,9 +2,9 @@
 /*
  * Reading counts.
  *
- * What is asked for at once is read at once: the members of a group in one visit to the CPU where
- * they count, under one lock. There is no visit if nothing that is asked for is on a counter there:
- * software counts and times can be read from anywhere.
+ * The values of one read are of one moment: the members of a group are read in one visit to the CPU
+ * where they count, under one lock. There is no visit if none of them is on a counter there: software
+ * counts and times can be read from anywhere.
  *
  * Locks: ctx->lock; child_mutex for inherited children.
  */
@@ -46,7 +46,7 @@ struct reading {
 
 #define VALUES_ON_STACK	16
 
-static bool same_place(const struct perf_event *event)
+static bool read_same_place(const struct perf_event *event)
 {
 	int cpu = smp_processor_id();
 
@@ -58,25 +58,25 @@ static bool same_place(const struct perf_event *event)
 	return false;
 }
 
-/* Its context is on another CPU: does its hardware have to be asked, and only that CPU can? */
-static bool member_is_remote(const struct perf_event *event)
+/* Its context is on another CPU: has hardware to be read that only that CPU can read? */
+static bool read_member_is_remote(const struct perf_event *event)
 {
 	return event->state == PERF_EVENT_STATE_ACTIVE &&
-	       !(event->event_caps & PERF_EV_CAP_RESIDENT) && !same_place(event);
+	       !(event->event_caps & PERF_EV_CAP_RESIDENT) && !read_same_place(event);
 }
 
-static bool reading_is_remote(const struct reading *r)
+static bool read_is_remote(const struct reading *r)
 {
 	struct perf_event *sibling;
 
 	if (!perf_ctx_is_elsewhere(r->event->ctx))
 		return false;
-	if (member_is_remote(r->event))
+	if (read_member_is_remote(r->event))
 		return true;
 	if (!r->group)
 		return false;
 	for_each_sibling_event(sibling, r->event) {
-		if (member_is_remote(sibling))
+		if (read_member_is_remote(sibling))
 			return true;
 	}
 	return false;
@@ -97,7 +97,7 @@ static void read_member(struct reading *r, struct perf_event *event)
 	read_count(&r->value[r->nr++], event);
 }
 
-static __always_inline void add_times(struct reading *r, struct perf_event *event)
+static __always_inline void read_add_times(struct reading *r, struct perf_event *event)
 {
 	u64 enabled, running;
 
@@ -107,7 +107,7 @@ static __always_inline void add_times(struct reading *r, struct perf_event *even
 }
 
 /* A child may lose members, at its exec or exit, that its parent still has. */
-static bool same_shape(const struct reading *r)
+static bool read_same_shape(const struct reading *r)
 {
 	return !r->group || (r->event->group_generation == r->shape->group_generation &&
 			     r->event->nr_siblings == r->shape->nr_siblings);
@@ -119,10 +119,10 @@ static int read_here(struct reading *r)
 	struct perf_event *sibling;
 
 	lockdep_assert_held(&r->event->ctx->lock);
-	if (!same_shape(r))
+	if (!read_same_shape(r))
 		return -ECHILD;
 	r->nr = 0;
-	add_times(r, r->event);
+	read_add_times(r, r->event);
 	read_member(r, r->event);
 	if (!r->group)
 		return 0;
@@ -154,7 +154,7 @@ static __always_inline bool read_alone(struct reading *r)
 	raw_spin_lock_irqsave(&ctx->lock, flags);
 	here = event->ctx == ctx && (ctx->active_cpu < 0 || ctx->active_cpu == smp_processor_id());
 	if (here) {
-		add_times(r, event);
+		read_add_times(r, event);
 		read_count(r->value, event);
 	}
 	raw_spin_unlock_irqrestore(&ctx->lock, flags);
@@ -172,7 +172,7 @@ static int read_one(struct reading *r)
 	do {
 		ctx = READ_ONCE(r->event->ctx);
 		raw_spin_lock_irqsave(&ctx->lock, flags);
-		remote = r->event->ctx != ctx || reading_is_remote(r);
+		remote = r->event->ctx != ctx || read_is_remote(r);
 		ret = remote ? 0 : read_here(r);
 		raw_spin_unlock_irqrestore(&ctx->lock, flags);
 		if (remote)
@@ -182,14 +182,14 @@ static int read_one(struct reading *r)
 }
 
 /* The times of exited children. child_mutex of @event. */
-static void add_exited_times(struct reading *r, struct perf_event *event)
+static void read_add_exited_times(struct reading *r, struct perf_event *event)
 {
 	r->enabled += atomic64_read(&event->child_total_time_enabled);
 	r->running += atomic64_read(&event->child_total_time_running);
 }
 
 /* The sums of exited children. The leader's child_mutex is held. */
-static void add_exited_counts(struct reading *r)
+static void read_add_exited_counts(struct reading *r)
 {
 	struct perf_event *sibling;
 	unsigned int i = 0;
@@ -218,8 +218,8 @@ static int read_with_children(struct reading *r)
 		r->event = list_next_entry(r->event, child_list);
 	} while (!ret && r->event != event);
 	r->event = event;
-	add_exited_times(r, event);
-	add_exited_counts(r);
+	read_add_exited_times(r, event);
+	read_add_exited_counts(r);
 	return ret;
 }
 
@@ -248,7 +248,7 @@ int perf_event_read_local(struct perf_event *event, u64 *value, u64 *enabled, u6
 	if ((event->attach_state & PERF_ATTACH_TASK) && event->hw.target != current)
 		return -EINVAL;
 	if (!(event->attach_state & PERF_ATTACH_TASK) && event->cpu != smp_processor_id() &&
-	    !same_place(event))
+	    !read_same_place(event))
 		return -EINVAL;
 
 	ctx = event->ctx;
@@ -354,7 +354,7 @@ struct group_answer {
 };
 
 /* The group's ctx->mutex keeps its members together. 0 or an error; @a->large is to be freed. */
-static int answer_group(struct group_answer *a, struct perf_event *leader, u64 format, size_t count)
+static int read_group_fill(struct group_answer *a, struct perf_event *leader, u64 format, size_t count)
 {
 	unsigned int nr = 1 + leader->nr_siblings;
 	struct reading r = { .event = leader, .group = true, .value = a->small_values };
@@ -396,7 +396,7 @@ static ssize_t read_group(struct perf_event *event, u64 format, char __user *buf
 	ssize_t ret;
 
 	ctx = perf_event_ctx_lock(event);
-	ret = answer_group(&a, event->group_leader, format, count);
+	ret = read_group_fill(&a, event->group_leader, format, count);
 	perf_event_ctx_unlock(ctx);
 	if (!ret && copy_to_user(buf, a.words, a.size))
 		ret = perf_refuse(-EFAULT, "read: the buffer cannot be written");
@@ -407,8 +407,8 @@ static ssize_t read_group(struct perf_event *event, u64 format, char __user *buf
 /**
  * perf_event_read_file - read(2)
  * @event: the file's event
- * @buf: user's
- * @count: its size
+ * @buf: user memory for the values
+ * @count: size of @buf in bytes
  *
  * Context: may sleep
  * Return: bytes; 0 if the event was pinned and could not run; -ENOSPC if the buffer is too short,

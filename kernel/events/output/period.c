@@ -110,7 +110,7 @@ static void period_set_stopped(struct perf_event *event, u64 value)
  * @event: sampling event
  * @value: the period in events, or the frequency in Hz; checked by the caller
  *
- * The new period starts now.
+ * A new period starts now. A new frequency takes effect at the next adjustment.
  *
  * Context: interrupts off, ctx->lock, on the context's CPU or while the context is on no CPU
  * Return: 0

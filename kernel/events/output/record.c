@@ -87,7 +87,7 @@ void perf_output_read_record(struct perf_event *event, struct task_struct *task)
 	struct {
 		u32	pid;
 		u32	tid;
-	} who = {
+	} ids = {
 		.pid	= perf_event_pid(event, task),
 		.tid	= perf_event_tid(event, task),
 	};
@@ -97,12 +97,12 @@ void perf_output_read_record(struct perf_event *event, struct task_struct *task)
 	if (values < 0)
 		return;
 	perf_event_header__init(&header, &sample, PERF_RECORD_READ, 0,
-				sizeof(header) + sizeof(who) + values, event);
+				sizeof(header) + sizeof(ids) + values, event);
 	if (perf_output_begin(&handle, &sample, event, header.size))
 		return;
 	handle.skip_read = 1;
 	perf_output_put(&handle, header);
-	perf_output_put(&handle, who);
+	perf_output_put(&handle, ids);
 	perf_output_read_format(&handle, event, 1 + event->group_leader->nr_siblings);
 	perf_event__output_id_sample(event, &handle, &sample);
 	perf_output_end(&handle);

@@ -8,11 +8,11 @@
  * same colour.
  *
  * An AUX area is written by a device, so its pages are allocated in pieces as large as the driver
- * requests. The first page of each piece has the size of the piece in page_private().
+ * requests. The first page of a piece of several pages has the piece's order in page_private().
  *
  * Memory is allocated in process context, without the OOM killer: the caller gets an error instead.
- * It is freed by a work queue after a grace period, so the last reference may be put in any context
- * but NMI. No locks.
+ * It is freed after a grace period: a small buffer by the RCU callback, a large one and an AUX area
+ * by a work item. So the last reference may be put in any context but NMI. No locks.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>

@@ -150,6 +150,7 @@ void perf_throttle(struct perf_event *event)
  */
 void perf_rethrottle_pending(struct perf_event *event)
 {
+	lockdep_assert_held(&event->ctx->lock);
 	if (event->ctx->active_cpu == smp_processor_id())
 		throttle_request_tick(event->ctx);
 	else

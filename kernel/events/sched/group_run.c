@@ -37,6 +37,7 @@ int perf_switch_event_add(struct perf_event *event)
 	struct pmu *pmu = event->pmu;
 	int ret;
 
+	lockdep_assert_held(&event->ctx->lock);
 	event->oncpu = event->ctx->active_cpu;
 	if (unlikely(pmu->capabilities & PERF_PMU_CAP_ITRACE))
 		perf_log_itrace_start(event);
@@ -58,6 +59,7 @@ void perf_switch_event_del(struct perf_event *event)
 {
 	struct pmu *pmu = event->pmu;
 
+	lockdep_assert_held(&event->ctx->lock);
 	if (event->oncpu < 0)
 		return;
 	perf_pmu_disable(pmu);
@@ -298,6 +300,7 @@ void perf_group_queue(struct perf_event *leader)
 {
 	struct perf_event_pmu_context *epc = leader->pmu_ctx;
 
+	lockdep_assert_held(&leader->ctx->lock);
 	if (perf_group_queued(leader))
 		return;
 
@@ -321,6 +324,7 @@ void perf_group_unqueue(struct perf_event *leader)
 {
 	struct perf_event_pmu_context *epc = leader->pmu_ctx;
 
+	lockdep_assert_held(&leader->ctx->lock);
 	if (!perf_group_queued(leader))
 		return;
 

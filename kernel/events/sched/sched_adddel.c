@@ -122,6 +122,7 @@ void perf_adddel_rebind(struct perf_event_context *ctx)
 	struct perf_event_pmu_context *epc;
 	struct perf_event *event;
 
+	lockdep_assert_held(&ctx->lock);
 	list_for_each_entry(epc, &ctx->pmu_ctx_list, entry) {
 		if (perf_pmu_has_counters(epc->pmu))
 			perf_sched_changed(epc);
@@ -146,6 +147,7 @@ void perf_adddel_rotate(struct perf_event_pmu_context *epc)
 {
 	struct perf_event *event;
 
+	lockdep_assert_held(&epc->ctx->lock);
 	list_for_each_entry(event, &epc->ctx->event_list, event_entry) {
 		if (event->pmu_ctx == epc && event->state == PERF_EVENT_STATE_ACTIVE &&
 		    !list_empty(&event->group_entry))

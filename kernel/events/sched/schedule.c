@@ -423,6 +423,20 @@ static noinline void sched_drop_slot(struct perf_schedule *s, unsigned int i)
 	s->task_mask = (s->task_mask & below) | (s->task_mask >> 1 & ~below);
 }
 
+/* Drops a stopped group from a schedule. Returns whether it had slots. */
+static noinline bool sched_drop_group(struct perf_schedule *s, const struct perf_event *leader)
+{
+	bool had = false;
+
+	for (unsigned int i = s->nr; i--;) {
+		if (s->slot[i].event->group_leader == leader) {
+			sched_drop_slot(s, i);
+			had = true;
+		}
+	}
+	return had;
+}
+
 /*
  * A group has counters, but another member of it could not be added, such as a trace that has no
  * buffer or a PMU that is in use. Drops the group's slots. Returns true if the group waits for the
@@ -430,10 +444,7 @@ static noinline void sched_drop_slot(struct perf_schedule *s, unsigned int i)
  */
 static noinline bool sched_start_failed(struct perf_schedule *s, struct perf_event *leader)
 {
-	for (unsigned int i = s->nr; i--;) {
-		if (s->slot[i].event->group_leader == leader)
-			sched_drop_slot(s, i);
-	}
+	sched_drop_group(s, leader);
 	if (!leader->attr.pinned)
 		return true;
 	perf_group_fail(leader);
@@ -777,6 +788,7 @@ void perf_sched_load(struct perf_event_pmu_context *epc)
 	/* The rotation timer rarely interrupts a task that runs only for short moments. */
 	bool expired = unlikely(epc->overcommitted) && perf_sched_slice_expired(cpc, epc);
 
+	lockdep_assert_held(&epc->ctx->lock);
 	if (likely(!expired && sched_task_valid(cpc, epc) && !epc->overrides_base &&
 		   !cpc->base_overridden)) {
 		if (epc->sched->nr || epc->sched->user)
@@ -836,6 +848,7 @@ void perf_sched_group_changed(struct perf_event *leader)
 {
 	struct perf_event_pmu_context *epc = leader->pmu_ctx;
 
+	lockdep_assert_held(&leader->ctx->lock);
 	if (perf_pmu_has_counters(epc->pmu))
 		sched_update(epc);
 	else
@@ -844,7 +857,7 @@ void perf_sched_group_changed(struct perf_event *leader)
 
 /*
  * A schedule can be extended or reduced by one group without being compiled if every queued group
- * is in it: then the order in which the groups are placed decides nothing. @s has @nr slots.
+ * is in it: then the order in which the groups are placed decides nothing.
  */
 static bool sched_is_open(const struct perf_event_pmu_context *epc)
 {
@@ -889,20 +902,6 @@ static bool sched_extend(struct perf_event_pmu_context *epc, struct perf_event *
 	return true;
 }
 
-/* Drops a group that was stopped from a schedule. Returns whether it had slots. */
-static noinline bool sched_reduce(struct perf_schedule *s, const struct perf_event *leader)
-{
-	bool had = false;
-
-	for (unsigned int i = s->nr; i--;) {
-		if (s->slot[i].event->group_leader == leader) {
-			sched_drop_slot(s, i);
-			had = true;
-		}
-	}
-	return had;
-}
-
 /* As perf_sched_group_removed(), for a group of a CPU or a cgroup. False: compile. */
 static bool sched_reduce_base(struct perf_cpu_pmu_context *cpc, struct perf_event *leader)
 {
@@ -914,7 +913,7 @@ static bool sched_reduce_base(struct perf_cpu_pmu_context *cpc, struct perf_even
 		return false;
 	base = perf_sched_base(pmu);
 	if (base->overcommitted || !sched_base_valid(cpc, base) ||
-	    !sched_reduce(base->sched, leader))
+	    !sched_drop_group(base->sched, leader))
 		return false;
 	leader->pmu_ctx->seq++;
 	base->sched_cpu_side = ++cpc->cpu_side_seq;
@@ -929,7 +928,7 @@ static bool sched_reduce_task(struct perf_cpu_pmu_context *cpc, struct perf_even
 
 	if (!sched_is_alone(cpc, epc))
 		return false;
-	had = sched_reduce(epc->sched, leader);
+	had = sched_drop_group(epc->sched, leader);
 	/* A group that was waiting makes no room: the others run on. */
 	if (!had && epc->sched->user == !!epc->ctx->nr_user)
 		return true;

@@ -12,7 +12,10 @@
 
 #include "sched.h"
 
-/* A switched event could not be added, which only a driver's can: its group waits. */
+/*
+ * A switched event could not be added: only a driver's pmu::add can fail. A flexible group waits, a
+ * pinned one fails.
+ */
 static void switch_group_failed(struct perf_event *leader)
 {
 	struct perf_event_pmu_context *epc = leader->pmu_ctx;

@@ -6,7 +6,7 @@
 
 #include "../ops/ops.h"
 
-#define TURN	(4 * (u64)NSEC_PER_MSEC)
+#define SLICE	(4 * (u64)NSEC_PER_MSEC)
 
 /* A queue of groups with slices of 4 ms. */
 static struct perf_event_pmu_context *queue_setup(struct kunit *test)
@@ -30,7 +30,7 @@ static struct perf_event *queued_group(struct kunit *test, struct perf_event_pmu
 	return event;
 }
 
-static void queue_serve(struct perf_event_pmu_context *epc, struct perf_event *leader, u64 ns)
+static void queue_account(struct perf_event_pmu_context *epc, struct perf_event *leader, u64 ns)
 {
 	leader->tstamp += ns;
 	perf_group_queue_account(epc, leader);
@@ -55,25 +55,25 @@ static void test_groups_take_turns(struct kunit *test)
 		group[i] = queued_group(test, epc);
 	for (int i = 0; i < 50; i++) {
 		KUNIT_EXPECT_PTR_EQ(test, queue_first(epc), group[i % 5]);
-		queue_serve(epc, group[i % 5], i % 2 ? TURN + TURN / 8 : TURN - TURN / 8);
+		queue_account(epc, group[i % 5], i % 2 ? SLICE + SLICE / 8 : SLICE - SLICE / 8);
 	}
 	for (int i = 0; i < 5; i++)
 		KUNIT_EXPECT_EQ(test, group[i]->round, 10);
 }
 
 /* A slice may be used in parts; the excess is deducted from the next slice. */
-static void test_turns_in_pieces(struct kunit *test)
+static void test_slices_in_pieces(struct kunit *test)
 {
 	struct perf_event_pmu_context *epc = queue_setup(test);
 	struct perf_event *a = queued_group(test, epc), *b = queued_group(test, epc);
 
-	queue_serve(epc, a, TURN / 2 - 1);
+	queue_account(epc, a, SLICE / 2 - 1);
 	KUNIT_EXPECT_PTR_EQ(test, queue_first(epc), a);
-	queue_serve(epc, a, 1 + TURN / 4);
+	queue_account(epc, a, 1 + SLICE / 4);
 	KUNIT_EXPECT_PTR_EQ(test, queue_first(epc), b);
-	KUNIT_EXPECT_EQ(test, a->slice_left, (s64)(TURN + TURN / 4));
-	queue_serve(epc, b, TURN + TURN / 4);
-	KUNIT_EXPECT_EQ(test, b->slice_left, (s64)(TURN - TURN / 4));
+	KUNIT_EXPECT_EQ(test, a->slice_left, (s64)(SLICE + SLICE / 4));
+	queue_account(epc, b, SLICE + SLICE / 4);
+	KUNIT_EXPECT_EQ(test, b->slice_left, (s64)(SLICE - SLICE / 4));
 	KUNIT_EXPECT_PTR_EQ(test, queue_first(epc), a);
 }
 
@@ -85,11 +85,11 @@ static void test_no_debt_from_alone(struct kunit *test)
 
 	for (int i = 0; i < 1000; i++) {
 		queue_first(epc);
-		queue_serve(epc, a, 1000 * TURN);
+		queue_account(epc, a, 1000 * SLICE);
 	}
 	b = queued_group(test, epc);
 	KUNIT_EXPECT_LE(test, a->round, b->round + 2);
-	KUNIT_EXPECT_EQ(test, a->slice_left, (s64)TURN);
+	KUNIT_EXPECT_EQ(test, a->slice_left, (s64)SLICE);
 
 	/* Disabled and enabled without a competitor, then against a new one. */
 	list_del_init(&a->group_entry);
@@ -105,10 +105,10 @@ static void test_no_claim_from_absence(struct kunit *test)
 
 	for (int i = 0; i < 100; i++) {
 		epc->round = max(epc->round, b->round);
-		queue_serve(epc, b, TURN);
+		queue_account(epc, b, SLICE);
 	}
 	KUNIT_EXPECT_PTR_EQ(test, queue_first(epc), a);
-	queue_serve(epc, a, TURN);
+	queue_account(epc, a, SLICE);
 	KUNIT_EXPECT_GE(test, a->round + 1, b->round);
 }
 
@@ -125,8 +125,8 @@ static void test_group_order_random(struct kunit *test)
 		group[i] = queued_group(test, epc);
 	for (int i = 0; i < 500; i++) {
 		queue_first(epc);
-		queue_serve(epc, group[prandom_u32_state(&rnd) % 100],
-			    prandom_u32_state(&rnd) % (u32)(2 * TURN));
+		queue_account(epc, group[prandom_u32_state(&rnd) % 100],
+			    prandom_u32_state(&rnd) % (u32)(2 * SLICE));
 		last = NULL;
 		nr = 0;
 		list_for_each_entry(event, &epc->flexible, group_entry) {
@@ -141,7 +141,7 @@ static void test_group_order_random(struct kunit *test)
 
 static struct kunit_case groups_cases[] = {
 	KUNIT_CASE(test_groups_take_turns),
-	KUNIT_CASE(test_turns_in_pieces),
+	KUNIT_CASE(test_slices_in_pieces),
 	KUNIT_CASE(test_no_debt_from_alone),
 	KUNIT_CASE(test_no_claim_from_absence),
 	KUNIT_CASE(test_group_order_random),

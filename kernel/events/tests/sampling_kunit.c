@@ -26,7 +26,7 @@ static struct perf_event *layout_of(struct kunit *test, u64 sample_type)
 			 PERF_SAMPLE_BRANCH_STACK)
 #define IDENTITY	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |		\
 			 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
-#define PLAIN		(IDENTITY | PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD)
+#define WORDS		(IDENTITY | PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD)
 
 static void layout_sizes(struct kunit *test)
 {
@@ -45,8 +45,8 @@ static void layout_sizes(struct kunit *test)
 					8 * hweight64(type & IDENTITY));
 			KUNIT_EXPECT_EQ(test, event->header_size,
 					8 * hweight64(type & ~IDENTITY & ~VARIABLE));
-			KUNIT_EXPECT_EQ(test, event->layout.nr_words, hweight64(type & PLAIN));
-			KUNIT_EXPECT_EQ(test, event->layout.nr_fields, hweight64(type & ~PLAIN));
+			KUNIT_EXPECT_EQ(test, event->layout.nr_words, hweight64(type & WORDS));
+			KUNIT_EXPECT_EQ(test, event->layout.nr_fields, hweight64(type & ~WORDS));
 			kunit_kfree(test, event);
 		}
 	}
@@ -63,7 +63,7 @@ static void layout_order(struct kunit *test)
 		WORD_OF(id), WORD_OF(ip), WORD_OF(tid_entry), WORD_OF(time), WORD_OF(addr),
 		WORD_OF(id), WORD_OF(stream_id), WORD_OF(cpu_entry), WORD_OF(period),
 	};
-	struct perf_event *event = layout_of(test, PLAIN);
+	struct perf_event *event = layout_of(test, WORDS);
 
 	KUNIT_ASSERT_EQ(test, event->layout.nr_words, ARRAY_SIZE(order));
 	for (int i = 0; i < ARRAY_SIZE(order); i++)

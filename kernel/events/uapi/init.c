@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Initialization at boot, in the order of the layers, and the scheduler's tick.
+ * Initialization at boot: first what registering a PMU needs, then the PMUs. The scheduler's tick.
  */
 #include <linux/hw_breakpoint.h>
 

@@ -81,8 +81,8 @@ static int mmap_charge_pages(struct perf_mlock *charge, struct mm_struct *mm, un
 			   pages, limit);
 }
 
-/* Sets what perf_event_user_readable() returns. */
-static void mmap_set_user_readable(struct perf_event *event)
+/* Sets what perf_event_user_page_mapped() returns. */
+static void mmap_set_user_page_mapped(struct perf_event *event)
 {
 	const struct perf_buffer *rb;
 
@@ -98,7 +98,7 @@ static int mmap_update_here(struct perf_event_context *ctx, void *arg)
 {
 	struct perf_event *event = arg;
 
-	mmap_set_user_readable(event);
+	mmap_set_user_page_mapped(event);
 	perf_event_update_userpage(event);
 	return 0;
 }
@@ -124,7 +124,7 @@ static void mmap_uncount_in_ctx(struct perf_event *event)
 	guard(raw_spinlock_irqsave)(&ctx->lock);
 	if (!--ctx->nr_mapped)
 		ctx->counterless_pages = false;
-	mmap_set_user_readable(event);
+	mmap_set_user_page_mapped(event);
 }
 
 static void mmap_notify_driver(struct perf_event *event, struct mm_struct *mm)

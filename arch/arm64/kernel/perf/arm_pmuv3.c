@@ -158,7 +158,7 @@ static int pmuv3_setup(struct arm_pmu *armpmu, char *name,
 	armpmu->attr_groups[ARMPMU_ATTR_GROUP_EVENTS] = &pmuv3_events_group;
 	armpmu->attr_groups[ARMPMU_ATTR_GROUP_FORMATS] = &pmuv3_format_group;
 	armpmu->attr_groups[ARMPMU_ATTR_GROUP_CAPS] = &pmuv3_caps_group;
-	pmuv3_user_init();
+	pmuv3_sysctl_init();
 	return 0;
 }
 

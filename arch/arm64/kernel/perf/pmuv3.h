@@ -208,11 +208,11 @@ static inline void pmuv3_kvm_release(struct pmuv3_cpu *c, u64 counters)
 }
 
 /* pmuv3_user.c */
+extern int pmuv3_user_access_on;
 bool pmuv3_user_access_is_on(void);
 void pmuv3_user_set_access(struct pmuv3_cpu *c, bool reader);
 void pmuv3_update_user_pages(const struct pmuv3_cpu *c);
 int  pmuv3_event_idx(struct perf_event *event);
-void pmuv3_user_init(void);
 
 /* pmuv3_sched.c */
 void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s);
@@ -249,5 +249,8 @@ u32 pmuv3_bus_width(const struct arm_pmu *armpmu);
 extern const struct attribute_group pmuv3_events_group;
 extern const struct attribute_group pmuv3_format_group;
 extern const struct attribute_group pmuv3_caps_group;
+
+/* pmuv3_sysctl.c */
+void pmuv3_sysctl_init(void);
 
 #endif

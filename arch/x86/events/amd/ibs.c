@@ -176,7 +176,7 @@ static void amd_ibs_stop(struct perf_event *event, int flags)
 	if (event->hw.state & PERF_HES_STOPPED)
 		return;
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	/* The interrupt handler must know both before the interrupt can be late. */
+	/* The interrupt handler needs both before the interrupt can be late. */
 	WRITE_ONCE(cpu->leaving, true);
 	WRITE_ONCE(cpu->running, false);
 	rdmsrl(ibs->msr, ctl);

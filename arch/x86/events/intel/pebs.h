@@ -178,11 +178,11 @@ u64  intel_datasrc(const struct intel_datasrc_line *line, unsigned int kind, u64
 int  intel_pebs_init_select(const struct x86_pmu *xpmu, struct perf_event *event);
 int  intel_pebs_init_counters(const struct x86_pmu *xpmu, struct perf_event *event);
 u32  intel_pebs_groups(const struct perf_event *event);
+
+/* pebs_store.c */
 void intel_pebs_claim(const struct perf_event *event);
 void intel_pebs_release(const struct perf_event *event);
 u32  intel_pebs_open_groups(void);
-
-/* pebs_store.c */
 u64  intel_pebs_reset_value(const struct x86_pmu *xpmu, const struct perf_event *event);
 unsigned int intel_pebs_threshold(unsigned int space, unsigned int size, unsigned int reserve);
 u64  intel_pebs_lost(s64 left, u64 period);

@@ -17,9 +17,11 @@
  *
  * Manual: SDM 3B, "Processor Event Based Sampling" and "Setting Up the DS Save Area".
  *
- * Context: interrupts disabled on the CPU of the registers, or NMI.
+ * Context, where a function does not say more: interrupts disabled on the CPU of the registers, or
+ * NMI.
  */
 #include <linux/math64.h>
+#include <linux/mutex.h>
 
 #include "ds.h"
 #include "models.h"
@@ -392,4 +394,58 @@ void intel_pebs_account(struct x86_pmu_cpu *cpu, u16 *nr)
 bool intel_pebs_is_accounted(void)
 {
 	return intel_pebs_bytes() == this_cpu_read(pebs_store.accounted);
+}
+
+/* ------------------------------------------------ groups that open events need */
+
+static DEFINE_MUTEX(pebs_groups_lock);
+static unsigned int pebs_group_users[INTEL_PEBS_NR_GROUPS];	/* pebs_groups_lock */
+static u32 pebs_open_groups __read_mostly;			/* written under pebs_groups_lock */
+
+static void pebs_count_groups(const struct perf_event *event, int change)
+{
+	unsigned long groups = event->hw.event_base;
+	unsigned int i;
+
+	guard(mutex)(&pebs_groups_lock);
+	for_each_set_bit(i, &groups, INTEL_PEBS_NR_GROUPS) {
+		pebs_group_users[i] += change;
+		if (pebs_group_users[i])
+			WRITE_ONCE(pebs_open_groups, pebs_open_groups | BIT(i));
+		else
+			WRITE_ONCE(pebs_open_groups, pebs_open_groups & ~BIT(i));
+	}
+}
+
+/**
+ * intel_pebs_claim - an event needs its groups of records from now on
+ * @event: event with X86_EVENT_PRECISE, not loaded yet
+ *
+ * Context: process, may sleep.
+ */
+void intel_pebs_claim(const struct perf_event *event)
+{
+	pebs_count_groups(event, 1);
+}
+
+/**
+ * intel_pebs_release - an event does not need its groups any more
+ * @event: event after intel_pebs_claim(), not loaded any more
+ *
+ * Context: process, may sleep.
+ */
+void intel_pebs_release(const struct perf_event *event)
+{
+	pebs_count_groups(event, -1);
+}
+
+/**
+ * intel_pebs_open_groups - the groups of records that any open event needs
+ *
+ * Context: any. The groups of events that are loaded on this CPU are among them.
+ * Return: INTEL_PEBS_*
+ */
+u32 intel_pebs_open_groups(void)
+{
+	return READ_ONCE(pebs_open_groups);
 }

@@ -137,7 +137,7 @@ static void topdown_stop(struct x86_pmu_cpu *cpu, u64 others)
 }
 
 /* Without metrics the counter continues alone. x86_commit_enabled() must follow. */
-static void topdown_go_on(struct x86_pmu_cpu *cpu)
+static void topdown_continue(struct x86_pmu_cpu *cpu)
 {
 	x86_cpu_set_bits(irq_owned, TOPDOWN_SLOTS);
 	x86_counter_enable(cpu, topdown_slots(cpu));
@@ -207,12 +207,12 @@ static void topdown_update_pages(struct x86_pmu_cpu *cpu)
 }
 
 /* Does a program read the registers of the group? */
-static bool topdown_is_user_readable(const struct x86_pmu_cpu *cpu, u64 metrics)
+static bool topdown_user_page_mapped(const struct x86_pmu_cpu *cpu, u64 metrics)
 {
-	if (perf_event_user_readable(topdown_slots(cpu)))
+	if (perf_event_user_page_mapped(topdown_slots(cpu)))
 		return true;
 	for (; metrics; metrics &= metrics - 1)
-		if (perf_event_user_readable(cpu->event[__ffs64(metrics)]))
+		if (perf_event_user_page_mapped(cpu->event[__ffs64(metrics)]))
 			return true;
 	return false;
 }
@@ -228,7 +228,7 @@ static void topdown_begin(struct x86_pmu_cpu *cpu, u64 metrics, bool fresh)
 
 	if (!fresh) {
 		x86_event_update(leader);
-	} else if (topdown_is_user_readable(cpu, metrics)) {
+	} else if (topdown_user_page_mapped(cpu, metrics)) {
 		slots = hw->branch_reg.config;
 		fractions = hw->extra_reg.config;
 	}
@@ -284,7 +284,7 @@ void x86_topdown_load(struct x86_pmu_cpu *cpu, u64 taken)
 	leader->hw.state = 0;
 	if (!(taken & TOPDOWN_SLOTS))
 		x86_user_base_changed(leader);
-	topdown_go_on(cpu);
+	topdown_continue(cpu);
 }
 
 /* The registers continue for the group's program when it is loaded again, unless it is disabled. */
@@ -293,7 +293,7 @@ static void topdown_save(struct x86_pmu_cpu *cpu, u64 slots, u64 metrics)
 	struct perf_event *leader = topdown_slots(cpu);
 	bool keep = leader->state == PERF_EVENT_STATE_ACTIVE;
 
-	if (!keep || !topdown_is_user_readable(cpu, cpu->metrics)) {
+	if (!keep || !topdown_user_page_mapped(cpu, cpu->metrics)) {
 		topdown_keep_rests(cpu, slots, metrics);
 		slots = 0;
 		metrics = 0;
@@ -339,7 +339,7 @@ u64 x86_topdown_unload(struct x86_pmu_cpu *cpu, u64 counters, u64 stop)
 		topdown_save(cpu, slots, metrics);
 	topdown_unload_metrics(cpu, counters & X86_METRICS);
 	if (!(counters & TOPDOWN_SLOTS)) {
-		topdown_go_on(cpu);
+		topdown_continue(cpu);
 		x86_commit_enabled(cpu);
 	} else {
 		cpu->host_only &= ~X86_METRICS_BIT;
@@ -356,9 +356,9 @@ static void topdown_read_and_reset(struct x86_pmu_cpu *cpu)
 	topdown_stop(cpu, 0);
 	topdown_read(cpu, &slots, &metrics);
 	topdown_add(cpu, slots, metrics);
-	if (!topdown_is_user_readable(cpu, cpu->metrics))
+	if (!topdown_user_page_mapped(cpu, cpu->metrics))
 		topdown_reset(cpu, slots, metrics);
-	topdown_go_on(cpu);
+	topdown_continue(cpu);
 	x86_commit_enabled(cpu);
 }
 
@@ -441,7 +441,7 @@ void x86_topdown_resume(struct x86_pmu_cpu *cpu)
 	topdown_write(cpu, 0, 0);
 	local64_set(&topdown_slots(cpu)->hw.prev_count, 0);
 	topdown_update_pages(cpu);
-	topdown_go_on(cpu);
+	topdown_continue(cpu);
 	x86_commit_enabled(cpu);
 }
 

@@ -183,7 +183,7 @@ static bool sched_load_periods(struct perf_event *event, struct perf_schedule *s
 	return true;
 }
 
-/* Errata BDM11 and BDM55: at least 128, and the low six bits clear, whatever the frequency asks. */
+/* Errata BDM11 and BDM55: at least 128, and the low six bits clear, whatever the frequency. */
 static void counter_starts_from_possible_period(struct kunit *test)
 {
 	struct sched_limit_case c[] = { { 1, 128 }, { 127, 128 }, { 128, 128 }, { 129, 192 },

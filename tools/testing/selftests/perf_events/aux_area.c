@@ -54,7 +54,7 @@ static bool aux_watermark(void)
 		area.user->data_tail = area.user->data_head;
 	}
 	ok = expect(first == AUX_PAGES * page / 2 / 1024 && count == 32 / first,
-		    "told of each half: first after %u KiB, %u times in 32", first, count);
+		    "woken at each half: first after %u KiB, %u times in 32", first, count);
 	close_area(&area);
 	return ok;
 }
@@ -77,7 +77,7 @@ static bool full_area(void)
 	ok &= expect(record.flags == PERF_AUX_FLAG_TRUNCATED && end == room &&
 		     words_are_right(&area, 0, room), "a full area cuts the last burst at %llu",
 		     (unsigned long long)end);
-	ok &= expect(reader_is_woken(&area), "and the reader is told");
+	ok &= expect(reader_is_woken(&area), "and the reader is woken");
 	write_burst(&area);
 	ok &= expect(next_aux_record(&area, &record) && !record.size &&
 		     record.flags == PERF_AUX_FLAG_TRUNCATED && area.user->aux_head == room,

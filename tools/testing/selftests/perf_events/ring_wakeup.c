@@ -30,7 +30,7 @@ static bool poll_wakeup_events(void)
 static bool poll_watermark(void)
 {
 	struct perf_event_attr attr = fault_attr();
-	unsigned int told = 0, first = 0;
+	unsigned int woken = 0, first = 0;
 	struct fault_ring ring;
 	bool ok = true;
 
@@ -41,14 +41,14 @@ static bool poll_watermark(void)
 	for (unsigned int i = 1; i <= 200; i++) {
 		touch_fresh(1);
 		if (poll_events(ring.fd, 0) & POLLIN) {
-			told++;
+			woken++;
 			first = first ?: i;
 		}
 		if (!(i % 50))
 			drain_ring(&ring);
 	}
-	ok &= expect(told >= 18 && told <= 20 && first >= 10 && first <= 11,
-		     "wakeup_watermark of 10 records: told %u times in 200, first at %u", told,
+	ok &= expect(woken >= 18 && woken <= 20 && first >= 10 && first <= 11,
+		     "wakeup_watermark of 10 records: woken %u times in 200, first at %u", woken,
 		     first);
 	fault_ring_close(&ring);
 
