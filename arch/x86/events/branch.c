@@ -567,10 +567,11 @@ static void branch_drop_flags(u32 filter, struct perf_branch_entry *e)
 #define BRANCH_UNFILTERED_INFO	(X86_BRANCH_INFO_MISS | X86_BRANCH_INFO_CYCLES)
 
 /* Most samples are of all branches, on parts with INFO registers. */
-static unsigned int branch_fill_unfiltered(const struct x86_branch_log *log, u32 layout, u32 filter,
-				      struct perf_branch_entry *out)
+static unsigned int branch_fill_unfiltered(const struct x86_branch_raw *raw, unsigned int nr,
+					   u32 layout, u32 filter,
+					   struct perf_branch_entry *out)
 {
-	const struct x86_branch_raw *raw = log->entry, *end = raw + log->nr;
+	const struct x86_branch_raw *end = raw + nr;
 	u64 flags = layout & X86_BRANCH_INFO_TX ? GENMASK_ULL(62, 61) : 0;
 	struct perf_branch_entry *e = out;
 
@@ -593,33 +594,34 @@ static unsigned int branch_fill_unfiltered(const struct x86_branch_log *log, u32
 
 /**
  * x86_branch_fill - the entries of a sample: what passes an event's filter
- * @log: the log
- * @layout: layout of its registers
+ * @raw: registers, newest first
+ * @nr: their number
+ * @layout: their layout
  * @filter: filter of the event
- * @out: set to the entries, newest first; at least @log->nr of them fit
+ * @out: set to the entries, newest first; at least @nr of them fit
  * @counts: set to the counts of each of them, two bits for each counter; NULL: none
  *
  * Kernel addresses do not pass if the event excludes the kernel: a return to user space has one.
  *
  * Return: number of entries
  */
-unsigned int x86_branch_fill(const struct x86_branch_log *log, u32 layout, u32 filter,
-			     struct perf_branch_entry *out, u64 *counts)
+unsigned int x86_branch_fill(const struct x86_branch_raw *raw, unsigned int nr, u32 layout,
+			     u32 filter, struct perf_branch_entry *out, u64 *counts)
 {
 	struct perf_branch_entry *e = out;
 	unsigned int i;
 
 	if (!(filter & BRANCH_WORK || layout & BRANCH_FLAGGED || counts) &&
 	    (layout & BRANCH_UNFILTERED_INFO) == BRANCH_UNFILTERED_INFO)
-		return branch_fill_unfiltered(log, layout, filter, out);
-	for (i = 0; i < log->nr; i++) {
-		if (branch_is_void(layout, &log->entry[i]))
+		return branch_fill_unfiltered(raw, nr, layout, filter, out);
+	for (i = 0; i < nr; i++) {
+		if (branch_is_void(layout, &raw[i]))
 			continue;
-		x86_branch_decode(layout, &log->entry[i], e);
+		x86_branch_decode(layout, &raw[i], e);
 		if (!branch_level_passes(filter, e) || !branch_tx_passes(filter, e))
 			continue;
 		if ((filter & X86_BRANCH_DECODE || layout & X86_BRANCH_FUSED) &&
-		    !branch_kind_passes(layout, filter, &log->entry[i], e))
+		    !branch_kind_passes(layout, filter, &raw[i], e))
 			continue;
 		if (filter & X86_BRANCH_SAVE_PRIV)
 			e->priv = x86_address_is_kernel(e->to) ? PERF_BR_PRIV_KERNEL :
@@ -627,7 +629,7 @@ unsigned int x86_branch_fill(const struct x86_branch_log *log, u32 layout, u32 f
 		if (filter & (X86_BRANCH_NO_FLAGS | X86_BRANCH_NO_CYCLES))
 			branch_drop_flags(filter, e);
 		if (counts)
-			counts[e - out] = log->entry[i].info >> LBR_INFO_BR_CNTR_OFFSET &
+			counts[e - out] = raw[i].info >> LBR_INFO_BR_CNTR_OFFSET &
 					  LBR_INFO_BR_CNTR_FULL_MASK;
 		e++;
 	}

@@ -221,8 +221,8 @@ unsigned int x86_branch_skip_fused(const u8 *code, unsigned int len, bool wide);
 void x86_branch_decode(u32 layout, const struct x86_branch_raw *raw, struct perf_branch_entry *e);
 bool x86_branch_decode_one(u32 layout, const struct x86_branch_raw *raw,
 			   struct perf_branch_entry *e);
-unsigned int x86_branch_fill(const struct x86_branch_log *log, u32 layout, u32 filter,
-			     struct perf_branch_entry *out, u64 *counts);
+unsigned int x86_branch_fill(const struct x86_branch_raw *raw, unsigned int nr, u32 layout,
+			     u32 filter, struct perf_branch_entry *out, u64 *counts);
 
 /* branch_regs.c */
 u64  x86_branches_newest(const struct x86_branches *b);

@@ -242,8 +242,8 @@ static noinline void x86_select_precise(struct x86_pmu_cpu *cpu, const struct pe
 	if (event->hw.flags & X86_EVENT_PRECISE) {
 		intel_pebs_set_reload(cpu, event, idx);
 		cpu->pebs_enable |= intel_pebs_enable_bits(cpu->pmu, idx, event->hw.config_base);
-		cpu->pebs_config &= intel_pebs_open_groups();
-		cpu->pebs_config |= event->hw.event_base;
+		cpu->pebs_config = intel_pebs_config(cpu->pmu, event->hw.event_base |
+						     (cpu->pebs_config & intel_pebs_open_groups()));
 		cpu->precise |= BIT_ULL(idx);
 	}
 }

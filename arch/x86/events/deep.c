@@ -21,6 +21,18 @@
 #include "deep.h"
 
 /**
+ * struct x86_branch_sample - branch records of a sample
+ * @stack: entries, followed by @entry
+ * @entry: storage of the entries of @stack
+ * @counts: what counters have counted since the branch before, for each of @entry
+ */
+struct x86_branch_sample {
+	struct perf_branch_stack	stack;
+	struct perf_branch_entry	entry[X86_BRANCH_MAX];
+	u64				counts[X86_BRANCH_MAX];
+};
+
+/**
  * struct x86_branch_cpu - branch records of one CPU
  * @info_users: loaded events with branch records that need INFO registers
  * @stack_users: those in call-stack mode; no others are loaded then
@@ -31,9 +43,7 @@
  * @seq: changes with each use of the registers
  * @select: value last written to the filter register; ~0: unknown
  * @log: registers as read in the interrupt
- * @record: entries of one event, followed by @entry
- * @entry: storage of the entries of @record
- * @counts: what counters have counted since the branch before, for each of @entry
+ * @sample: of the sample that is being made, in an NMI and outside
  */
 struct x86_branch_cpu {
 	unsigned int			info_users;
@@ -45,9 +55,7 @@ struct x86_branch_cpu {
 	u64				seq;
 	u64				select;
 	struct x86_branch_log		log;
-	struct perf_branch_stack	record;
-	struct perf_branch_entry	entry[X86_BRANCH_MAX];
-	u64				counts[X86_BRANCH_MAX];
+	struct x86_branch_sample	sample[2];
 };
 
 static DEFINE_PER_CPU(struct x86_branch_cpu, x86_branch_cpu);
@@ -474,6 +482,21 @@ static void deep_order_counts(const struct x86_pmu_cpu *cpu, struct perf_event *
 	}
 }
 
+static void deep_sample_save(struct x86_pmu_cpu *cpu, struct perf_event *event,
+			     struct perf_sample_data *data, const struct x86_branch_raw *raw,
+			     unsigned int nr, u64 top)
+{
+	struct x86_branch_sample *sample = this_cpu_ptr(&x86_branch_cpu)->sample + !!in_nmi();
+	u64 *counts = branch_sample_counters(event) ? sample->counts : NULL;
+
+	sample->stack.hw_idx = top;
+	sample->stack.nr = x86_branch_fill(raw, nr, cpu->pmu->branch_layout,
+					   x86_event_branch_filter(event), sample->entry, counts);
+	if (counts)
+		deep_order_counts(cpu, event, counts, sample->stack.nr);
+	perf_sample_save_brstack(data, event, &sample->stack, counts);
+}
+
 /**
  * x86_deep_sample - add the branch records to a sample
  * @cpu: this CPU
@@ -485,16 +508,32 @@ static void deep_order_counts(const struct x86_pmu_cpu *cpu, struct perf_event *
 void x86_deep_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 		     struct perf_sample_data *data)
 {
-	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
-	u64 *counts = branch_sample_counters(event) ? br->counts : NULL;
+	const struct x86_branch_log *log = this_cpu_ptr(&x86_branch_cpu.log);
 
 	x86_deep_irq_log(cpu);
-	br->record.hw_idx = br->log.top;
-	br->record.nr = x86_branch_fill(&br->log, cpu->pmu->branch_layout,
-					x86_event_branch_filter(event), br->entry, counts);
-	if (counts)
-		deep_order_counts(cpu, event, counts, br->record.nr);
-	perf_sample_save_brstack(data, event, &br->record, counts);
+	deep_sample_save(cpu, event, data, log->entry, log->nr, log->top);
+}
+
+/**
+ * x86_deep_sample_logged - add branch records that memory holds to a sample
+ * @cpu: this CPU
+ * @event: event with X86_EVENT_BRANCHES
+ * @data: its sample, which refers to memory of the CPU until the next call
+ * @raw: values of the registers when the sample was due, newest first
+ * @nr: their number; those from the first empty one on are of other tasks
+ *
+ * Context: interrupts disabled, or NMI.
+ */
+void x86_deep_sample_logged(struct x86_pmu_cpu *cpu, struct perf_event *event,
+			    struct perf_sample_data *data, const struct x86_branch_raw *raw,
+			    unsigned int nr)
+{
+	unsigned int own = 0;
+
+	nr = min(nr, X86_BRANCH_MAX);
+	while (own < nr && raw[own].from)
+		own++;
+	deep_sample_save(cpu, event, data, raw, own, -1ULL);
 }
 
 /* -------------------------------------------------------------------- snapshot */

@@ -7,6 +7,8 @@
 
 #include "pmu.h"
 
+struct x86_branch_raw;
+
 /*
  * hw_perf_event::branch_reg of an event with X86_EVENT_BRANCHES: config is the value of the filter
  * register reg, which is 0 if the part has none, and idx is the x86_branch_filter().
@@ -32,6 +34,9 @@ void x86_deep_irq_end(struct x86_pmu_cpu *cpu);
 bool x86_deep_newest(struct x86_pmu_cpu *cpu, struct perf_branch_entry *entry);
 void x86_deep_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 		     struct perf_sample_data *data);
+void x86_deep_sample_logged(struct x86_pmu_cpu *cpu, struct perf_event *event,
+			    struct perf_sample_data *data, const struct x86_branch_raw *raw,
+			    unsigned int nr);
 void x86_deep_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *task,
 			 bool sched_in);
 void x86_deep_cpu_stop(struct x86_pmu_cpu *cpu);

@@ -154,10 +154,17 @@ static void x86_irq_ack_status(const struct x86_pmu_cpu *cpu, u64 status)
 		wrmsrl(x86_pmu_regs.global_ctrl, 0);
 }
 
-/* The bits of the status that mean a sample with branch records. */
+/*
+ * The bits of the status that mean a sample with branch records of the registers. Adaptive records
+ * have branches themselves.
+ */
 static u64 x86_irq_deep_status(const struct x86_pmu_cpu *cpu)
 {
-	return cpu->deep & cpu->precise ? cpu->deep | GLOBAL_STATUS_BUFFER_OVF : cpu->deep;
+	if (!(cpu->deep & cpu->precise))
+		return cpu->deep;
+	if (cpu->pmu->precise_format >= INTEL_PEBS_ADAPTIVE)
+		return cpu->deep & ~cpu->precise;
+	return cpu->deep | GLOBAL_STATUS_BUFFER_OVF;
 }
 
 /* Counters that run while the status is cleared can overflow without another interrupt. */

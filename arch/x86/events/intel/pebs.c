@@ -320,6 +320,17 @@ static void pebs_sampler_set(struct pebs_sampler *s, const struct intel_pebs_rec
 	}
 }
 
+/* Records without branches interrupt at once, and the interrupt has read the registers. */
+static void pebs_sample_branches(struct x86_pmu_cpu *cpu, struct perf_event *event,
+				 const struct intel_pebs_record *r, struct perf_sample_data *data)
+{
+	BUILD_BUG_ON(sizeof(struct x86_branch_raw) != 3 * sizeof(*r->branches));
+	if (r->nr_branches)
+		x86_deep_sample_logged(cpu, event, data, (const void *)r->branches, r->nr_branches);
+	else if (cpu->pmu->precise_format < INTEL_PEBS_ADAPTIVE && in_nmi())
+		x86_deep_sample(cpu, event, data);
+}
+
 /*
  * Writes the sample of a record. Returns true if the event must be stopped. A call chain of the
  * kernel begins at the interrupt, because the stack of the record can have been overwritten.
@@ -337,8 +348,8 @@ static bool pebs_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 		return batch.last && perf_event_account_interrupt(event);
 	pebs_sampler_init(&s, cpu, event, regs, period, batch.time);
 	pebs_sampler_set(&s, r, ip, exact);
-	if (has_branch_stack(event) && event->hw.flags & X86_EVENT_BRANCHES && in_nmi())
-		x86_deep_sample(cpu, event, &s.data);
+	if (has_branch_stack(event) && event->hw.flags & X86_EVENT_BRANCHES)
+		pebs_sample_branches(cpu, event, r, &s.data);
 	if (x86_address_is_kernel(ip))
 		perf_sample_save_callchain(&s.data, event, regs);
 	if (batch.last)
@@ -445,7 +456,7 @@ static noinline unsigned int pebs_sample_many(struct x86_pmu_cpu *cpu, unsigned 
 	struct perf_event *event = cpu->event[idx];
 	struct pebs_sampler s __uninitialized;
 
-	if (perf_guest_state() || !perf_event_overflows_plainly(event) ||
+	if (perf_guest_state() || !perf_event_overflows_plainly(event) || has_branch_stack(event) ||
 	    pebs_may_exclude(cpu, event, at, nr))
 		return 0;
 	pebs_sampler_init(&s, cpu, event, regs, intel_pebs_period(cpu, idx), true);

@@ -183,6 +183,7 @@ u32  intel_pebs_groups(const struct perf_event *event);
 void intel_pebs_claim(const struct perf_event *event);
 void intel_pebs_release(const struct perf_event *event);
 u32  intel_pebs_open_groups(void);
+u64  intel_pebs_config(const struct x86_pmu *xpmu, u32 groups);
 u64  intel_pebs_reset_value(const struct x86_pmu *xpmu, const struct perf_event *event);
 unsigned int intel_pebs_threshold(unsigned int space, unsigned int size, unsigned int reserve);
 u64  intel_pebs_lost(s64 left, u64 period);
@@ -224,6 +225,7 @@ static inline void intel_pebs_set_reload(struct x86_pmu_cpu *cpu, const struct p
 static inline void intel_pebs_claim(const struct perf_event *event)	{ }
 static inline void intel_pebs_release(const struct perf_event *event)	{ }
 static inline u32 intel_pebs_open_groups(void)				{ return 0; }
+static inline u64 intel_pebs_config(const struct x86_pmu *xpmu, u32 groups)	{ return groups; }
 static inline void intel_pebs_suspend(struct x86_pmu_cpu *cpu)	{ }
 static inline void intel_pebs_cpu_load(struct x86_pmu_cpu *cpu)	{ }
 static inline bool intel_pebs_try_account(struct x86_pmu_cpu *cpu)	{ return true; }

@@ -60,7 +60,7 @@ static u64 pebs_init_allowed(const struct x86_precise_line *line, const struct p
  * @event: event with precise samples
  *
  * Context: any.
- * Return: INTEL_PEBS_GPRS, INTEL_PEBS_MEMORY, INTEL_PEBS_XMM
+ * Return: INTEL_PEBS_GROUPS
  */
 u32 intel_pebs_groups(const struct perf_event *event)
 {
@@ -73,6 +73,8 @@ u32 intel_pebs_groups(const struct perf_event *event)
 		groups |= INTEL_PEBS_MEMORY;
 	if (type & PERF_SAMPLE_REGS_INTR && event->attr.sample_regs_intr & PERF_REG_EXTENDED_MASK)
 		groups |= INTEL_PEBS_XMM;
+	if (event->hw.flags & X86_EVENT_BRANCHES)
+		groups |= INTEL_PEBS_BRANCHES;
 	return groups;
 }
 
@@ -146,6 +148,8 @@ static u64 pebs_init_batch_fields(const struct x86_pmu *xpmu, const struct perf_
 	if (xpmu->precise_format >= 3 && !attr->use_clockid && sched_clock_stable() &&
 	    using_native_sched_clock())
 		fields |= PERF_SAMPLE_TIME;
+	if (xpmu->precise_format >= INTEL_PEBS_ADAPTIVE)
+		fields |= PERF_SAMPLE_BRANCH_STACK;
 	if (attr->exclude_kernel && !(attr->sample_regs_user & PEBS_NO_REGS))
 		fields |= PERF_SAMPLE_REGS_USER;
 	if (attr->sample_regs_intr & PEBS_NO_REGS)
@@ -157,10 +161,11 @@ static u64 pebs_init_batch_fields(const struct x86_pmu *xpmu, const struct perf_
 static void pebs_init_batch(const struct x86_pmu *xpmu, struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
+	bool needs_registers = event->hw.flags & X86_EVENT_BRANCHES &&
+			       xpmu->precise_format < INTEL_PEBS_ADAPTIVE;
 
 	if (attr->freq || (attr->wakeup_events && !attr->watermark) || attr->sigtrap ||
-	    attr->aux_output || attr->aux_pause || attr->aux_resume ||
-	    event->hw.flags & X86_EVENT_BRANCHES || has_branch_stack(event) ||
+	    attr->aux_output || attr->aux_pause || attr->aux_resume || needs_registers ||
 	    attr->sample_type & ~pebs_init_batch_fields(xpmu, attr))
 		return;
 	event->hw.flags |= X86_EVENT_BATCH;

@@ -20,9 +20,11 @@
  * Context, where a function does not say more: interrupts disabled on the CPU of the registers, or
  * NMI.
  */
+#include <linux/bitfield.h>
 #include <linux/math64.h>
 #include <linux/mutex.h>
 
+#include "../branch.h"
 #include "ds.h"
 #include "models.h"
 #include "pebs.h"
@@ -448,4 +450,19 @@ void intel_pebs_release(const struct perf_event *event)
 u32 intel_pebs_open_groups(void)
 {
 	return READ_ONCE(pebs_open_groups);
+}
+
+/**
+ * intel_pebs_config - PEBS_DATA_CFG for records with some groups
+ * @xpmu: PMU with adaptive records
+ * @groups: INTEL_PEBS_*
+ *
+ * Context: any.
+ * Return: the groups, and the number of branches if they are among them
+ */
+u64 intel_pebs_config(const struct x86_pmu *xpmu, u32 groups)
+{
+	if (!(groups & INTEL_PEBS_BRANCHES))
+		return groups;
+	return groups | FIELD_PREP(INTEL_PEBS_BRANCHES_NR, xpmu->branches->depth - 1);
 }

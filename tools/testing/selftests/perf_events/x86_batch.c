@@ -7,6 +7,7 @@
 #include "harness.h"
 
 #ifdef __x86_64__
+#include "interrupts.h"
 #include "workloads.h"
 #include "x86_precise.h"
 #include "x86_rdpmc.h"
@@ -20,30 +21,6 @@
  */
 #define LEAST_RECORDS	138
 #define MOST_RECORDS	380
-
-/* Interrupts of the PMUs of all CPUs. */
-static unsigned int pmis(void)
-{
-	FILE *file = fopen("/proc/interrupts", "r");
-	unsigned int sum = 0;
-	char line[1024];
-
-	if (!file)
-		fail_case("/proc/interrupts");
-	while (fgets(line, sizeof(line), file)) {
-		char *at = strstr(line, "PMI:"), *end;
-
-		for (at = at ? at + 4 : NULL; at; at = end) {
-			unsigned long n = strtoul(at, &end, 10);
-
-			if (end == at)
-				break;
-			sum += n;
-		}
-	}
-	fclose(file);
-	return sum;
-}
 
 /* The highest precision whose records need no branches to find the instruction. */
 static unsigned int batch_precision(void)
