@@ -3,10 +3,10 @@
  * Branch records: what registers log of a CPU's last branches, and the entries of samples that are
  * made of it.
  *
- * There are three kinds of registers (X86_BRANCHES_*, branch_regs.c). Their layout is a set of flags
- * (X86_BRANCH_FROM_*, TO_*, INFO_*). Which branches of a log an event records is its filter, a word
- * with the kinds of branches and X86_BRANCH_* options: events with the same hardware filter can have
- * different filters.
+ * There are three kinds of registers (X86_BRANCHES_*, branch_regs.c). Their layout is a set of
+ * flags (X86_BRANCH_FROM_*, TO_*, INFO_*). Which branches of a log an event records is its
+ * filter, a word with the kinds of branches and X86_BRANCH_* options: events with the same
+ * hardware filter can have different filters.
  */
 #ifndef _ARCH_X86_EVENTS_BRANCH_H
 #define _ARCH_X86_EVENTS_BRANCH_H

@@ -43,7 +43,8 @@ struct x86_branch_sample {
  * @seq: changes with each use of the registers
  * @select: value last written to the filter register; ~0: unknown
  * @log: registers as read in the interrupt
- * @sample: of the sample that is being made, in an NMI and outside
+ * @sample: what a sample refers to that is being made outside of an NMI
+ * @nmi_sample: the same in an NMI
  */
 struct x86_branch_cpu {
 	unsigned int			info_users;
@@ -55,7 +56,8 @@ struct x86_branch_cpu {
 	u64				seq;
 	u64				select;
 	struct x86_branch_log		log;
-	struct x86_branch_sample	sample[2];
+	struct x86_branch_sample	sample;
+	struct x86_branch_sample	nmi_sample;
 };
 
 static DEFINE_PER_CPU(struct x86_branch_cpu, x86_branch_cpu);
@@ -486,7 +488,8 @@ static void deep_sample_save(struct x86_pmu_cpu *cpu, struct perf_event *event,
 			     struct perf_sample_data *data, const struct x86_branch_raw *raw,
 			     unsigned int nr, u64 top)
 {
-	struct x86_branch_sample *sample = this_cpu_ptr(&x86_branch_cpu)->sample + !!in_nmi();
+	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
+	struct x86_branch_sample *sample = in_nmi() ? &br->nmi_sample : &br->sample;
 	u64 *counts = branch_sample_counters(event) ? sample->counts : NULL;
 
 	sample->stack.hw_idx = top;

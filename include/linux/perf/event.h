@@ -135,7 +135,7 @@ struct perf_event {
 	struct perf_event_context	*ctx;			/* [i] once attached */
 	struct perf_event_pmu_context	*pmu_ctx;		/* [c] schedules the group */
 	enum perf_event_state		state;			/* [c] */
-	int				cpu;			/* -1: any; [i] attached, or migration */
+	int				cpu;			/* -1: any; [i] but for moves */
 	int				oncpu;			/* CPU of the last start, or -1 */
 	unsigned int			attach_state;
 	local64_t			count;

@@ -207,9 +207,10 @@ struct perf_sched_slot {
  *	side
  * @slot: events in the order of falling priority, with their counters
  *
- * The core compiles a schedule when the set of events changes and uses it for every context switch
- * until the next change. During a compilation pmu::sched_assign is called for each pinned group, once
- * for as many flexible groups of a context as are expected to fit, and then for each of the rest.
+ * The core compiles a schedule when the set of events changes and uses it for every context
+ * switch until the next change. During a compilation pmu::sched_assign is called for each pinned
+ * group, once for as many flexible groups of a context as are expected to fit, and then for each
+ * of the rest.
  */
 struct perf_schedule {
 	unsigned int		nr;

@@ -246,8 +246,8 @@ extern atomic_t perf_nr_tracepoints;
  * @timer: multiplexing timer
  * @timer_interval: interval of @timer
  *
- * @exclusive and @timer_interval are written by any CPU, the rest on its own CPU with interrupts off,
- * or on any CPU while that one is offline.
+ * @exclusive and @timer_interval are written by any CPU, the rest on its own CPU with interrupts
+ * off, or on any CPU while that one is offline.
  */
 struct perf_cpu_pmu_context {
 	struct perf_event_pmu_context	epc;

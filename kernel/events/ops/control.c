@@ -3,8 +3,8 @@
  * Enabling, disabling, resetting, changing the period.
  *
  * Functions with the suffix "_locked" or "_here" run under ctx->lock and act on one event.
- * perf_event_disable_local() is called with interrupts off, the others in process context. A request
- * on a file also applies to the event's children and, with a flag, to its group.
+ * perf_event_disable_local() is called with interrupts off, the others in process context. A
+ * request on a file also applies to the event's children and, with a flag, to its group.
  *
  * Locks: perf_event_call() takes those of one event; child_mutex for the children.
  */

@@ -2,9 +2,9 @@
 /*
  * Reading counts.
  *
- * The values of one read are of one moment: the members of a group are read in one visit to the CPU
- * where they count, under one lock. There is no visit if none of them is on a counter there: software
- * counts and times can be read from anywhere.
+ * The values of one read are of one moment: the members of a group are read in one visit to the
+ * CPU where they count, under one lock. There is no visit if none of them is on a counter there:
+ * software counts and times can be read from anywhere.
  *
  * Locks: ctx->lock; child_mutex for inherited children.
  */
@@ -354,7 +354,8 @@ struct group_answer {
 };
 
 /* The group's ctx->mutex keeps its members together. 0 or an error; @a->large is to be freed. */
-static int read_group_fill(struct group_answer *a, struct perf_event *leader, u64 format, size_t count)
+static int read_group_fill(struct group_answer *a, struct perf_event *leader, u64 format,
+			   size_t count)
 {
 	unsigned int nr = 1 + leader->nr_siblings;
 	struct reading r = { .event = leader, .group = true, .value = a->small_values };

@@ -3,13 +3,13 @@
  * The first page of a mapping, by which user space reads an event's count and times without a
  * system call.
  *
- * The fields are written under a sequence count, which is odd while they change. The writer is the
- * CPU where the event's context is active, or any CPU under ctx->lock while it is active on none; it
- * has interrupts off or is in a driver's interrupt. So a reader on the context's CPU sees consistent
- * fields. A page describes one event. If several events share
- * the buffer and more than one is mapped, a reader could not identify the counter, so the page
- * describes none, by index 0. Count and times include those of children that have exited, so that
- * the count can be scaled by the times.
+ * The fields are written under a sequence count, which is odd while they change. The writer is
+ * the CPU where the event's context is active, or any CPU under ctx->lock while it is active on
+ * none; it has interrupts off or is in a driver's interrupt. So a reader on the context's CPU
+ * sees consistent fields. A page describes one event. If several events share the buffer and more
+ * than one is mapped, a reader could not identify the counter, so the page describes none, by
+ * index 0. Count and times include those of children that have exited, so that the count can be
+ * scaled by the times.
  *
  * An NMI may interrupt the writing. It updates only the offset, by one store, and adds two to the
  * sequence count; the interrupted writer checks the offset again. One of the two may overwrite the

@@ -20,9 +20,9 @@
  * @head: innermost context; NULL for an empty chain
  * @stays: innermost context that is active already; NULL if there is none
  *
- * Contexts from @head up to, but without, @stays are activated. Contexts of the present chain inside
- * @stays are deactivated. From @stays on both chains are the same, because it belongs to a common
- * ancestor.
+ * Contexts from @head up to, but without, @stays are activated. Contexts of the present chain
+ * inside @stays are deactivated. From @stays on both chains are the same, because it belongs to a
+ * common ancestor.
  */
 struct cgroup_chain {
 	struct perf_event_context	*head;

@@ -2,9 +2,9 @@
 /*
  * Layer 5, sched: which events run. Schedules, task and cgroup switches, rotation.
  *
- * What starts, stops or loads events runs with interrupts off; cross-calls, allocation and the check
- * of a group at open run in process context. A context's functions run on the CPU where the context
- * is active, or on any CPU, under ctx->lock, while it is active on none.
+ * What starts, stops or loads events runs with interrupts off; cross-calls, allocation and the
+ * check of a group at open run in process context. A context's functions run on the CPU where the
+ * context is active, or on any CPU, under ctx->lock, while it is active on none.
  *
  * The CPU side is the CPU's own context together with the active cgroup contexts of that CPU.
  */

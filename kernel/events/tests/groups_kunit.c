@@ -126,7 +126,7 @@ static void test_group_order_random(struct kunit *test)
 	for (int i = 0; i < 500; i++) {
 		queue_first(epc);
 		queue_account(epc, group[prandom_u32_state(&rnd) % 100],
-			    prandom_u32_state(&rnd) % (u32)(2 * SLICE));
+			      prandom_u32_state(&rnd) % (u32)(2 * SLICE));
 		last = NULL;
 		nr = 0;
 		list_for_each_entry(event, &epc->flexible, group_entry) {

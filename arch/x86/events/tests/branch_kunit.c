@@ -7,6 +7,8 @@
 #include "../exclusive.h"
 #include "../intel/models.h"
 
+#define LOGGED(log)	(log).entry, (log).nr
+
 #define TYPE(_kind)	PERF_SAMPLE_BRANCH_##_kind
 
 /* An instruction and its kind. */
@@ -194,10 +196,10 @@ static void kinds_by_info(struct kunit *test)
 		};
 		u64 counts = 0;
 
-		KUNIT_EXPECT_EQ(test, x86_branch_fill(log.entry, log.nr, X86_BRANCH_INFO_TYPE,
+		KUNIT_EXPECT_EQ(test, x86_branch_fill(LOGGED(log), X86_BRANCH_INFO_TYPE,
 						      kinds[i] | options, &out, &counts), 1);
 		KUNIT_EXPECT_EQ(test, counts, 0xe4);
-		KUNIT_EXPECT_EQ(test, x86_branch_fill(log.entry, log.nr, X86_BRANCH_INFO_TYPE,
+		KUNIT_EXPECT_EQ(test, x86_branch_fill(LOGGED(log), X86_BRANCH_INFO_TYPE,
 						      (X86_BRANCH_KINDS & ~kinds[i]) | options,
 						      &out, NULL), 0);
 	}
@@ -260,7 +262,8 @@ static void register_formats(struct kunit *test)
 		/* Samples of all branches are the same entries. */
 		log = (struct x86_branch_log){ .nr = 1, .entry = { f->raw } };
 		memset(&e, 0xff, sizeof(e));
-		KUNIT_EXPECT_EQ(test, x86_branch_fill(log.entry, log.nr, x86_branch_layout(f->format, f->tsx),
+		KUNIT_EXPECT_EQ(test, x86_branch_fill(LOGGED(log),
+						      x86_branch_layout(f->format, f->tsx),
 						      X86_BRANCH_KINDS | X86_BRANCH_USER |
 						      X86_BRANCH_KERNEL, &e, NULL), 1);
 		KUNIT_EXPECT_EQ_MSG(test, memcmp(&e, &f->entry, sizeof(e)), 0,
@@ -308,7 +311,8 @@ static void void_entries_are_left_out(struct kunit *test)
 	u32 filter = x86_branch_filter(TYPE(USER) | TYPE(ANY));
 	struct perf_branch_entry e[3];
 
-	KUNIT_ASSERT_EQ(test, x86_branch_fill(log.entry, log.nr, X86_BRANCH_TO_VALID, filter, e, NULL), 2);
+	KUNIT_ASSERT_EQ(test, 2,
+			x86_branch_fill(LOGGED(log), X86_BRANCH_TO_VALID, filter, e, NULL));
 	KUNIT_EXPECT_EQ(test, e[0].from, USER_IP);
 	KUNIT_EXPECT_EQ(test, e[1].from, USER_IP + 2);
 	KUNIT_EXPECT_FALSE(test, x86_branch_decode_one(X86_BRANCH_TO_VALID, &log.entry[1], e));
@@ -338,7 +342,7 @@ static void fused_branches_are_found(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, log);
 	log->nr = 1;
 	log->entry[0] = (struct x86_branch_raw){ AMD_IP(from), MISS | AMD_IP(from) };
-	KUNIT_ASSERT_EQ(test, x86_branch_fill(log->entry, log->nr, layout, filter, &e, NULL), 1);
+	KUNIT_ASSERT_EQ(test, x86_branch_fill(LOGGED(*log), layout, filter, &e, NULL), 1);
 	KUNIT_EXPECT_EQ(test, e.from, branch);
 	KUNIT_EXPECT_EQ(test, e.to, from);
 	KUNIT_ASSERT_TRUE(test, x86_branch_decode_one(layout, log->entry, &e));
@@ -379,7 +383,7 @@ static const struct x86_branch_log branch_log = {
 static void branch_expect(struct kunit *test, u32 filter, const char *cycles)
 {
 	struct perf_branch_entry out[X86_BRANCH_MAX];
-	unsigned int i, n = x86_branch_fill(branch_log.entry, branch_log.nr, LAYOUT, filter, out, NULL);
+	unsigned int i, n = x86_branch_fill(LOGGED(branch_log), LAYOUT, filter, out, NULL);
 
 	KUNIT_EXPECT_EQ_MSG(test, n, strlen(cycles), "filter %#x", filter);
 	for (i = 0; i < min_t(unsigned int, n, strlen(cycles)); i++)
@@ -401,16 +405,16 @@ static void entries_of_a_log(struct kunit *test)
 	branch_expect(test, all | both | X86_BRANCH_ABORT, "5");
 	branch_expect(test, all | both | X86_BRANCH_ABORT | X86_BRANCH_NO_TX, "1235");
 
-	x86_branch_fill(branch_log.entry, branch_log.nr, LAYOUT, all | both | X86_BRANCH_SAVE_PRIV, out, NULL);
+	x86_branch_fill(LOGGED(branch_log), LAYOUT, all | both | X86_BRANCH_SAVE_PRIV, out, NULL);
 	KUNIT_EXPECT_EQ(test, (int)out[1].priv, PERF_BR_PRIV_USER);
 	KUNIT_EXPECT_EQ(test, (int)out[2].priv, PERF_BR_PRIV_KERNEL);
 	KUNIT_EXPECT_EQ(test, (int)out[2].mispred, 1);
 	KUNIT_EXPECT_EQ(test, (int)out[2].cycles, 3);
-	x86_branch_fill(branch_log.entry, branch_log.nr, LAYOUT, all | both | X86_BRANCH_NO_FLAGS, out, NULL);
+	x86_branch_fill(LOGGED(branch_log), LAYOUT, all | both | X86_BRANCH_NO_FLAGS, out, NULL);
 	KUNIT_EXPECT_EQ(test, (int)(out[2].mispred | out[0].predicted), 0);
 	KUNIT_EXPECT_EQ(test, (int)(out[3].in_tx | out[4].abort), 0);
 	KUNIT_EXPECT_EQ(test, (int)out[2].cycles, 3);
-	x86_branch_fill(branch_log.entry, branch_log.nr, LAYOUT, all | both | X86_BRANCH_NO_CYCLES, out, NULL);
+	x86_branch_fill(LOGGED(branch_log), LAYOUT, all | both | X86_BRANCH_NO_CYCLES, out, NULL);
 	KUNIT_EXPECT_EQ(test, (int)out[2].mispred, 1);
 	KUNIT_EXPECT_EQ(test, (int)out[2].cycles, 0);
 }
@@ -432,12 +436,14 @@ static void kinds_by_memory(struct kunit *test)
 		text++;
 	KUNIT_ASSERT_LT(test, text, end);
 	log.entry[0] = (struct x86_branch_raw){ text, KERNEL_IP };
-	KUNIT_EXPECT_EQ(test, x86_branch_fill(log.entry, log.nr, 0, filter, &out, NULL), 1);
+	KUNIT_EXPECT_EQ(test, x86_branch_fill(LOGGED(log), 0, filter, &out, NULL), 1);
 	KUNIT_EXPECT_EQ(test, (int)out.type, PERF_BR_RET);
 
 	log.entry[0].from = (unsigned long)data;
-	KUNIT_EXPECT_EQ(test, x86_branch_fill(log.entry, log.nr, 0, filter | X86_BRANCH_JUMP, &out, NULL), 0);
-	KUNIT_EXPECT_EQ(test, x86_branch_fill(log.entry, log.nr, 0, filter | X86_BRANCH_UNKNOWN, &out, NULL), 1);
+	KUNIT_EXPECT_EQ(test, 0,
+			x86_branch_fill(LOGGED(log), 0, filter | X86_BRANCH_JUMP, &out, NULL));
+	KUNIT_EXPECT_EQ(test, 1,
+			x86_branch_fill(LOGGED(log), 0, filter | X86_BRANCH_UNKNOWN, &out, NULL));
 	KUNIT_EXPECT_EQ(test, (int)out.type, PERF_BR_UNKNOWN);
 }
 

@@ -9,6 +9,7 @@
 #include <asm/cpu_device_id.h>
 #include <asm/intel-family.h>
 
+#include "../branch.h"
 #include "../intel/models.h"
 #include "../intel/pebs.h"
 #include "helpers.h"
@@ -504,6 +505,22 @@ static void fields_need_their_groups(struct kunit *test)
 		event->attr.sample_regs_intr = c->regs;
 		KUNIT_EXPECT_EQ_MSG(test, intel_pebs_groups(event), c->groups, "row %u", i);
 	}
+	event->hw.flags = X86_EVENT_BRANCHES;
+	event->attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
+	KUNIT_EXPECT_EQ(test, intel_pebs_groups(event), INTEL_PEBS_BRANCHES);
+}
+
+/* SDM 3B, MSR_PEBS_DATA_CFG: bits 31:24 are the number of branches less 1. */
+static void config_has_the_number_of_branches(struct kunit *test)
+{
+	static const struct x86_branches branches = { .depth = 32 };
+	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, xpmu);
+	xpmu->branches = &branches;
+	KUNIT_EXPECT_EQ(test, intel_pebs_config(xpmu, BIT(0) | BIT(2)), 0x5);
+	KUNIT_EXPECT_EQ(test, intel_pebs_config(xpmu, BIT(3)), 0x1f000008);
+	KUNIT_EXPECT_EQ(test, intel_pebs_config_size(4, 0x1f000008), (4 + 32 * 3) * 8);
 }
 
 /* Records may have the groups that open events need, and no others. */
@@ -637,6 +654,7 @@ static struct kunit_case x86_pmu_pebs_cases[] = {
 	KUNIT_CASE(aborts_have_their_code),
 	KUNIT_CASE(fields_need_their_groups),
 	KUNIT_CASE(groups_are_those_of_open_events),
+	KUNIT_CASE(config_has_the_number_of_branches),
 	KUNIT_CASE(addresses_are_at_levels_of_the_event),
 #ifdef CONFIG_HOTPLUG_SMT
 	KUNIT_CASE(memory_events_need_smt_off),

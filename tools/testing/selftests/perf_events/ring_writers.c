@@ -310,7 +310,7 @@ static void note_sources(unsigned int pages)
 static bool nested_writers(unsigned int pages)
 {
 	struct fault_ring ring = open_sources(pages, false);
-	uint64_t lost, announced;
+	uint64_t lost, counted;
 	pthread_t thread;
 	bool good = true;
 
@@ -320,7 +320,7 @@ static bool nested_writers(unsigned int pages)
 	stop_reading = true;
 	pthread_join(thread, NULL);
 	drain_sources(&ring);
-	announced = ring.lost;
+	counted = ring.lost;
 	lost = settle_sources();
 	for (unsigned int i = 0; i < NR_SOURCES; i++) {
 		struct source *s = &sources[i];
@@ -330,7 +330,7 @@ static bool nested_writers(unsigned int pages)
 		/* Not every machine has a cycle counter. */
 		good &= s->samples + s->lost > 0 || s->fd < 0;
 	}
-	good = good && announced <= lost;
+	good = good && counted <= lost;
 
 	/* A last sample follows a LOST record for all that is not reported yet. */
 	ioctl(sources[0].fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -340,7 +340,7 @@ static bool nested_writers(unsigned int pages)
 	good = good && ring.lost == settle_sources() && ring.lost == lost && !ring.wrong;
 	if (!good) {
 		note_sources(pages);
-		ktap_note("%llu in LOST, then %llu of %llu; %u wrong", (unsigned long long)announced,
+		ktap_note("%llu in LOST, then %llu of %llu; %u wrong", (unsigned long long)counted,
 			  (unsigned long long)ring.lost, (unsigned long long)lost, ring.wrong);
 	}
 	close_sources(&ring);
