@@ -87,12 +87,19 @@ static inline void need_branches(void)
 #define ARCH_LBR_BIT	19	/* CPUID.7:EDX */
 #define AMD_LBR_BIT	1	/* CPUID 8000_0022:EAX */
 
+static inline bool records_are_amd(void)
+{
+	uint32_t a, b, c, d;
+
+	return __get_cpuid(0x80000022, &a, &b, &c, &d) && a >> AMD_LBR_BIT & 1;
+}
+
 /* Is the newest entry in another register each time? */
 static inline bool records_are_a_ring(void)
 {
 	uint32_t a, b, c, d;
 
-	if (__get_cpuid(0x80000022, &a, &b, &c, &d) && a >> AMD_LBR_BIT & 1)
+	if (records_are_amd())
 		return false;
 	__cpuid_count(7, 0, a, b, c, d);
 	return !(d >> ARCH_LBR_BIT & 1);

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Branches of the kernel on x86: a system call takes the same way each time. Its branches are found
+ * out from samples of all branches, which must follow each other. Each filter must give those alone
+ * that it names, of the levels that it names. Instructions are the clock of the machine.
+ */
+#include "events.h"
+#include "expect.h"
+#include "files.h"
+#include "harness.h"
+#include "records.h"
+#include "require.h"
+
+#ifdef __x86_64__
+#include "x86_branch.h"
+
+/* getppid(2) by number; no register but RDI is kept. */
+asm(".pushsection .text\n"
+    "call_loop:\n"
+    "	mov $110, %eax\n"
+    "call_loop_call:\n"
+    "	syscall\n"
+    "call_loop_back:\n"
+    "	dec %rdi\n"
+    "call_loop_end:\n"
+    "	jnz call_loop\n"
+    "	ret\n"
+    ".popsection");
+void call_loop(unsigned long rounds);
+extern const char call_loop_call[], call_loop_back[], call_loop_end[];
+
+#define CALLS		20000
+#define LONGEST		64	/* branches of a round */
+#define NEAR		4096	/* bytes of code without a taken branch */
+#define BOTH		(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_KERNEL)
+
+/**
+ * struct way - the branches of one round
+ * @e: the branches, newest first; @e[0] is the one back to the beginning of the loop
+ * @nr: their number
+ */
+struct way {
+	struct perf_branch_entry	e[LONGEST];
+	unsigned int			nr;
+};
+
+/**
+ * typedef look_fn - look at a sample
+ * @s: the sample
+ * @e: its entries, newest first
+ * @data: of the caller of look_at_samples()
+ */
+typedef void look_fn(const struct sample *s, const struct perf_branch_entry *e, void *data);
+
+/* Samples of the loop; their number, or -1 if this CPU does not have the filter. */
+static int look_at_samples(const struct perf_event_attr *attr, look_fn *look, void *data)
+{
+	struct perf_event_header *h;
+	struct ring ring;
+	int fd, n = 0;
+
+	fd = perf_open(attr, 0, -1, -1, 0);
+	if (fd < 0 && errno == EOPNOTSUPP)
+		return -1;
+	MUST(fd);
+	if (!ring_map(&ring, fd, 256))
+		fail_case("mmap");
+	event_enable(fd);
+	call_loop(CALLS);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+
+		sample_parse(&s, h, attr);
+		look(&s, (const struct perf_branch_entry *)(s.branches + 1), data);
+		n++;
+	}
+	ring_unmap(&ring);
+	close(fd);
+	return n;
+}
+
+/* ------------------------------------------------------------ the way of a system call */
+
+static bool is_kernel(uint64_t address)
+{
+	return address >> 63;
+}
+
+static bool same_branch(const struct perf_branch_entry *a, const struct perf_branch_entry *b)
+{
+	return a->from == b->from && a->to == b->to;
+}
+
+static bool is_back(const struct perf_branch_entry *e)
+{
+	return e->from == (uintptr_t)call_loop_end && e->to == (uintptr_t)call_loop;
+}
+
+static bool is_entry(const struct perf_branch_entry *e)
+{
+	return e->from == (uintptr_t)call_loop_call && is_kernel(e->to);
+}
+
+static bool is_exit(const struct perf_branch_entry *e)
+{
+	return is_kernel(e->from) && e->to == (uintptr_t)call_loop_back;
+}
+
+static bool is_of_interrupt(const struct perf_branch_entry *e)
+{
+	return e->type == PERF_BR_IRQ || e->type == PERF_BR_ERET;
+}
+
+/* Appends what is older than the oldest known branch, if the sample has it. */
+static void extend_way(const struct sample *s, const struct perf_branch_entry *e, void *data)
+{
+	struct way *way = data;
+
+	for (unsigned int i = 0; i + 1 < *s->branches && way->nr < LONGEST; i++) {
+		if (way->nr > 1 && is_entry(&way->e[way->nr - 1]))
+			return;
+		if (way->nr ? same_branch(&e[i], &way->e[way->nr - 1]) : is_back(&e[i + 1]))
+			way->e[way->nr++] = e[i + 1];
+		/* Not the way of each round: begin again. */
+		if (way->nr && is_of_interrupt(&way->e[way->nr - 1]))
+			way->nr = 0;
+	}
+}
+
+static bool way_is_whole(const struct way *way)
+{
+	return way->nr > 3 && is_entry(&way->e[way->nr - 1]);
+}
+
+/* Parts with few registers show it bit by bit: samples are taken everywhere in the kernel. */
+static void learn_way(struct way *way)
+{
+	struct perf_event_attr attr = branch_attr(BOTH | PERF_SAMPLE_BRANCH_ANY |
+						  PERF_SAMPLE_BRANCH_TYPE_SAVE |
+						  PERF_SAMPLE_BRANCH_PRIV_SAVE);
+
+	way->nr = 0;
+	attr.exclude_kernel = 0;
+	attr.sample_period = 1009;
+	for (unsigned int i = 0; i < LONGEST && !way_is_whole(way); i++)
+		look_at_samples(&attr, extend_way, way);
+	if (!way_is_whole(way))
+		fail_case("the branches of a system call");
+}
+
+/* Each branch begins where the one before leads, and the level is that of the target. */
+static bool way_is_right(void)
+{
+	unsigned int broken = 0, levels = 0, calls = 0, returns = 0;
+	struct way way;
+
+	need_branches();
+	require_exact_instructions();
+	learn_way(&way);
+	for (unsigned int i = 0; i < way.nr; i++) {
+		const struct perf_branch_entry *e = &way.e[i];
+
+		broken += i + 1 < way.nr && e->from - e[1].to >= NEAR;
+		levels += e->priv != (is_kernel(e->to) ? PERF_BR_PRIV_KERNEL : PERF_BR_PRIV_USER);
+		calls += e->type == PERF_BR_CALL || e->type == PERF_BR_IND_CALL;
+		returns += e->type == PERF_BR_RET;
+	}
+	return expect_eq("branches out of order", broken, 0) &
+	       expect_eq("wrong levels", levels, 0) &
+	       expect_eq("returns", returns, calls) &
+	       expect(is_exit(&way.e[1]), "exit %#lx/%#lx", (long)way.e[1].from,
+		      (long)way.e[1].to) &
+	       expect_eq("type of the loop's branch", way.e[0].type, PERF_BR_COND) &
+	       expect_eq("type of the entry", way.e[way.nr - 1].type, PERF_BR_SYSCALL) &
+	       expect_eq("type of the exit", way.e[1].type, PERF_BR_SYSRET);
+}
+
+/* Near branches that are taken, on Intel; all that are taken, on AMD. */
+static bool counter_agrees(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_RAW, 0x20c4);
+	struct way way;
+	uint64_t each;
+	int fd;
+
+	need_branches();
+	require_exact_instructions();
+	learn_way(&way);
+	each = way.nr - 2;
+	if (records_are_amd()) {
+		attr.config = 0xc4;
+		each = way.nr;
+	}
+	fd = open_self(&attr, -1);
+	event_enable(fd);
+	call_loop(CALLS);
+	event_disable(fd);
+	/* Interrupts have branches, too. */
+	return expect_between("branches taken", perf_count(fd), each * CALLS,
+			      each * CALLS + CALLS / 4);
+}
+
+/* ----------------------------------------------------------------------------- filters */
+
+static bool kind_is_named(uint64_t type, unsigned int kind)
+{
+	switch (kind) {
+	case PERF_BR_COND:
+		return type & PERF_SAMPLE_BRANCH_COND;
+	case PERF_BR_IND:
+		return type & PERF_SAMPLE_BRANCH_IND_JUMP;
+	case PERF_BR_CALL:
+		return type & (PERF_SAMPLE_BRANCH_CALL | PERF_SAMPLE_BRANCH_ANY_CALL);
+	case PERF_BR_IND_CALL:
+		return type & (PERF_SAMPLE_BRANCH_IND_CALL | PERF_SAMPLE_BRANCH_ANY_CALL);
+	case PERF_BR_SYSCALL:
+		return type & PERF_SAMPLE_BRANCH_ANY_CALL;
+	case PERF_BR_RET:
+	case PERF_BR_SYSRET:
+		return type & PERF_SAMPLE_BRANCH_ANY_RETURN;
+	}
+	return false;
+}
+
+/* A branch is of the level that it leads to; without the kernel no address of it is shown. */
+static bool branch_is_named(uint64_t type, const struct perf_branch_entry *e)
+{
+	if (is_kernel(e->to) && !(type & PERF_SAMPLE_BRANCH_KERNEL))
+		return false;
+	if (!is_kernel(e->to) && !(type & PERF_SAMPLE_BRANCH_USER))
+		return false;
+	if (is_kernel(e->from) && !(type & PERF_SAMPLE_BRANCH_KERNEL))
+		return false;
+	return type & PERF_SAMPLE_BRANCH_ANY || kind_is_named(type, e->type);
+}
+
+/**
+ * struct finding - samples with a filter
+ * @way: all branches of a round
+ * @type: the filter
+ * @named: how many of them the filter names
+ * @least: entries that a sample has at least
+ * @samples: those in the loop
+ * @broken: those of them with an entry that is not the next one
+ * @short_ones: those with less entries than @least
+ */
+struct finding {
+	struct way	way;
+	uint64_t	type;
+	unsigned int	named, least, samples, broken, short_ones;
+};
+
+/* The newest branch before a sample: an index of the way, or -1 for a sample elsewhere. */
+static int newest_branch(const struct way *way, uint64_t ip)
+{
+	if (ip == way->e[way->nr - 1].to)
+		return way->nr - 1;
+	if (ip == (uintptr_t)call_loop || ip == (uintptr_t)call_loop_call)
+		return 0;
+	return ip == (uintptr_t)call_loop_end ? 1 : -1;
+}
+
+static bool is_of_way(const struct perf_branch_entry *e, const struct way *way)
+{
+	for (unsigned int i = 0; i < way->nr; i++)
+		if (same_branch(e, &way->e[i]))
+			return true;
+	return false;
+}
+
+static void check_sample(const struct sample *s, const struct perf_branch_entry *e, void *data)
+{
+	struct finding *f = data;
+	const struct way *way = &f->way;
+	int at = newest_branch(way, s->ip);
+	unsigned int i, j;
+
+	if (at < 0)
+		return;
+	f->samples++;
+	f->short_ones += *s->branches < f->least;
+	for (i = 0; i < *s->branches; i++, at = (at + 1) % way->nr) {
+		for (j = 0; j < way->nr && !branch_is_named(f->type, &way->e[at]); j++)
+			at = (at + 1) % way->nr;
+		/* With a filter that names none of the loop, what was before it stays. */
+		if (f->named ? !same_branch(&e[i], &way->e[at]) : is_of_way(&e[i], way))
+			break;
+	}
+	if (i < *s->branches && !f->broken++)
+		ktap_note("sample %u at %#lx: entry %u of %u is %#lx/%#lx", f->samples,
+			  (long)s->ip, i, (int)*s->branches, (long)e[i].from, (long)e[i].to);
+}
+
+/* A few samples have an interrupt of the clock among their branches. */
+#define INTERRUPTED	2
+
+static bool filter_is_exact(struct finding *f, uint64_t type, const char *name)
+{
+	struct perf_event_attr attr = branch_attr(type);
+	const char *levels = (type & BOTH) == BOTH ? "u,k" :
+			     type & PERF_SAMPLE_BRANCH_KERNEL ? "k" : "u";
+
+	f->type = type;
+	f->named = 0;
+	f->samples = 0;
+	f->broken = 0;
+	f->short_ones = 0;
+	for (unsigned int i = 0; i < f->way.nr; i++)
+		f->named += branch_is_named(type, &f->way.e[i]);
+	/* Where the hardware logs all branches, the others are dropped. */
+	f->least = (depth - 2) * f->named / f->way.nr;
+	if (depth > 4 && type & PERF_SAMPLE_BRANCH_ANY && type & PERF_SAMPLE_BRANCH_KERNEL)
+		f->least = depth;
+	if (look_at_samples(&attr, check_sample, f) < 0) {
+		ktap_note("%s,%s: not on this CPU", name, levels);
+		return true;
+	}
+	return expect(f->samples > CALLS * 4 / PERIOD - 3, "%s,%s: %u samples", name, levels,
+		      f->samples) &
+	       expect(f->broken <= INTERRUPTED, "%s,%s: %u of %u samples wrong", name, levels,
+		      f->broken, f->samples) &
+	       expect(f->short_ones <= INTERRUPTED, "%s,%s: %u of %u samples have less than %u",
+		      name, levels, f->short_ones, f->samples, f->least);
+}
+
+static const struct {
+	const char	*name;
+	uint64_t	type;
+} kinds[] = {
+	{ "any",	PERF_SAMPLE_BRANCH_ANY },
+	{ "any_call",	PERF_SAMPLE_BRANCH_ANY_CALL },
+	{ "any_ret",	PERF_SAMPLE_BRANCH_ANY_RETURN },
+	{ "cond",	PERF_SAMPLE_BRANCH_COND },
+	{ "call",	PERF_SAMPLE_BRANCH_CALL },
+	{ "ind_jmp",	PERF_SAMPLE_BRANCH_IND_JUMP },
+	{ "ind_call",	PERF_SAMPLE_BRANCH_IND_CALL },
+	{ "cond,ret",	PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_ANY_RETURN },
+};
+
+static bool filters_are_exact(uint64_t level)
+{
+	static struct finding f;
+	bool good = true;
+
+	need_branches();
+	require_exact_instructions();
+	learn_way(&f.way);
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++)
+		good &= filter_is_exact(&f, kinds[i].type | level, kinds[i].name);
+	return good;
+}
+
+static bool kernel_filters(void)
+{
+	return filters_are_exact(PERF_SAMPLE_BRANCH_KERNEL);
+}
+
+static bool user_filters(void)
+{
+	return filters_are_exact(PERF_SAMPLE_BRANCH_USER);
+}
+
+static bool both_filters(void)
+{
+	return filters_are_exact(BOTH);
+}
+
+/* -------------------------------------------------------------------- the interrupt */
+
+/* The address of a function; 0 if the kernel hides its addresses. */
+static uint64_t find_function(const char *function)
+{
+	FILE *file = fopen("/proc/kallsyms", "r");
+	uint64_t at, found = 0;
+	char line[256], symbol[128];
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%lx %*c %127s", &at, symbol) == 2 && !strcmp(symbol, function))
+			found = at;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/**
+ * struct interrupt - samples, and what they show of interrupts
+ * @entry: where the interrupt of a sample enters the kernel
+ * @samples: their number
+ * @apart: those whose newest branch does not lead to them
+ * @broken: entries that the next one does not lead to
+ * @shown: entries that lead to @entry
+ */
+struct interrupt {
+	uint64_t	entry;
+	unsigned int	samples, apart, broken, shown;
+};
+
+static void find_interrupt(const struct sample *s, const struct perf_branch_entry *e, void *data)
+{
+	struct interrupt *found = data;
+
+	found->samples++;
+	found->apart += !*s->branches || s->ip - e[0].to >= NEAR;
+	for (unsigned int i = 0; i < *s->branches; i++) {
+		found->shown += e[i].to == found->entry;
+		found->broken += i + 1 < *s->branches && e[i].from - e[i + 1].to >= NEAR;
+	}
+}
+
+static bool interrupt_is_not_shown(void)
+{
+	struct perf_event_attr attr = branch_attr(BOTH | PERF_SAMPLE_BRANCH_ANY);
+	struct interrupt found = { .entry = find_function("asm_exc_nmi") };
+
+	need_branches();
+	require_exact_instructions();
+	if (!found.entry)
+		skip_case("addresses in /proc/kallsyms");
+	attr.exclude_kernel = 0;
+	attr.sample_period = 5003;
+	look_at_samples(&attr, find_interrupt, &found);
+	return expect(found.samples > CALLS / 50, "%u samples", found.samples) &
+	       expect_eq("samples without the branch before", found.apart, 0) &
+	       expect_eq("branches out of order", found.broken, 0) &
+	       expect_eq("entries of the interrupt", found.shown, 0);
+}
+
+static const struct test tests[] = {
+	{ "branches of a system call follow each other", way_is_right },
+	{ "a counter has as many branches", counter_agrees },
+	{ "a filter selects branches of the kernel", kernel_filters },
+	{ "a filter leaves branches of the kernel out", user_filters },
+	{ "a filter selects branches of both levels", both_filters },
+	{ "a sample does not show its interrupt", interrupt_is_not_shown },
+};
+
+TESTS_MAIN(tests)
+#else
+TESTS_MAIN_SKIPPED("branches of the kernel", "not an x86")
+#endif
