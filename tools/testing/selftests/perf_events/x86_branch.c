@@ -234,6 +234,154 @@ static bool options_are_there(void)
 	       expect_eq("entries with wrong types or flags", wrong, 0);
 }
 
+/* Cycles of the branches of a round since the branch before: each instruction takes one. */
+static const unsigned int cycles_of_round[ROUND] = { 1, 2, 2, 2, 1, 2, 2 };
+
+static bool entry_is_right(const struct perf_branch_entry *e, int at, uint64_t type)
+{
+	/* The smallest part has no flags, those with fewer than 32 entries no cycles. */
+	bool flags = depth > 4 && !(type & PERF_SAMPLE_BRANCH_NO_FLAGS);
+	bool cycles = depth >= 32 && !(type & PERF_SAMPLE_BRANCH_NO_CYCLES);
+
+	return e->predicted == flags && !e->mispred && !e->in_tx && !e->abort && !e->type &&
+	       e->cycles == (cycles ? cycles_of_round[at] : 0);
+}
+
+static bool option_is_exact(uint64_t option, const char *name)
+{
+	struct perf_event_attr attr = branch_attr(FORM_ANY | option);
+	unsigned int checked = 0, wrong = 0;
+	struct perf_event_header *h;
+	struct branch b[ROUND];
+	struct ring ring;
+	int fd;
+
+	branches_of(branch_loop_points, b);
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	if (fd < 0 && errno == EOPNOTSUPP) {
+		ktap_note("%s: not on this CPU", name);
+		return true;
+	}
+	MUST(fd);
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	event_enable(fd);
+	branch_loop(ROUNDS / 10);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		const struct perf_branch_entry *e;
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		e = (void *)(s.branches + 1);
+		for (unsigned int i = 0; i < *s.branches; i++) {
+			int at = position_of(&e[i], b, ROUND);
+
+			if (at < 0)
+				continue;
+			checked++;
+			wrong += !entry_is_right(&e[i], at, attr.branch_sample_type);
+		}
+	}
+	ring_unmap(&ring);
+	close(fd);
+	/* The first branch of the loop, and one after an interrupt, have other cycles. */
+	return expect(checked > 10 * (depth - 3), "%s: %u entries of the loop", name, checked) &&
+	       expect(wrong <= 2, "%s: %u of %u entries wrong", name, wrong, checked);
+}
+
+static bool options_select(void)
+{
+	need_branches();
+	require_exact_instructions();
+	return option_is_exact(0, "no option") &
+	       option_is_exact(PERF_SAMPLE_BRANCH_NO_FLAGS, "no_flags") &
+	       option_is_exact(PERF_SAMPLE_BRANCH_NO_CYCLES, "no_cycles") &
+	       option_is_exact(PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES,
+			       "no_flags,no_cycles");
+}
+
+#define INSTRUCTIONS	12	/* of a round */
+
+/**
+ * struct place - where in the loop a sample is
+ * @instruction: number of the next instruction in the round; -1 if it is elsewhere
+ * @branch: branches of the round before it
+ * @index: the register of the newest branch
+ */
+struct place {
+	int		instruction;
+	unsigned int	branch;
+	uint64_t	index;
+};
+
+static struct place place_of(const struct sample *s, const struct branch *b)
+{
+	/* The instruction that each branch of a round leads to. */
+	static const int next[ROUND] = { 1, 3, 5, 7, 8, 10, 0 };
+	const struct perf_branch_entry *e = (void *)(s->branches + 2);
+	int at = *s->branches ? position_of(e, b, ROUND) : -1;
+
+	if (at < 0)
+		return (struct place){ .instruction = -1 };
+	return (struct place){
+		.instruction	= next[at] + (s->ip != e->to),
+		.branch		= (at + 1) % ROUND,
+		.index		= s->branches[1],
+	};
+}
+
+/* Did the ring move by as many entries as branches were taken, and by the way out of a sample? */
+static bool index_is_next(const struct place *last, const struct place *now)
+{
+	unsigned int end = last->instruction + PERIOD;
+	unsigned int taken = end / INSTRUCTIONS * ROUND + now->branch - last->branch + 1;
+
+	return now->index == (last->index + taken) % depth;
+}
+
+static bool index_is_exact(void)
+{
+	struct perf_event_attr attr = branch_attr(FORM_ANY | PERF_SAMPLE_BRANCH_HW_INDEX);
+	unsigned int pairs = 0, wrong = 0, beyond = 0;
+	struct place last = { .instruction = -1 };
+	bool ring_moves = records_are_a_ring();
+	struct perf_event_header *h;
+	struct branch b[ROUND];
+	struct ring ring;
+	int fd;
+
+	need_branches();
+	require_exact_instructions();
+	/* Registers without a filter have the branches of the kernel between samples, too. */
+	ring_moves &= depth > 4;
+	branches_of(branch_loop_points, b);
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	event_enable(fd);
+	branch_loop(ROUNDS);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+		struct place now;
+
+		sample_parse(&s, h, &attr);
+		now = place_of(&s, b);
+		beyond += now.index >= (records_are_a_ring() ? depth : 1);
+		if (ring_moves && last.instruction >= 0 && now.instruction >= 0) {
+			pairs++;
+			wrong += (last.instruction + PERIOD) % INSTRUCTIONS != now.instruction ||
+				 !index_is_next(&last, &now);
+		}
+		last = now;
+	}
+	/* An interrupt has a way out, too. */
+	return expect_eq("indices out of bounds", beyond, 0) &
+	       expect(!ring_moves || pairs > 150, "%u pairs of samples", pairs) &
+	       expect(wrong <= 2, "%u of %u indices wrong", wrong, pairs);
+}
+
 /* With a short period, samples have the return from the interrupt of the sample before. */
 static bool kernel_addresses_are_dropped(void)
 {
@@ -414,6 +562,8 @@ static const struct test tests[] = {
 	{ "every entry of a sample is the branch before the next", entries_are_the_loop },
 	{ "a filter lets the branches through that it names", filters_select },
 	{ "types and levels are saved, flags are left out", options_are_there },
+	{ "flags and cycles are those of the branches", options_select },
+	{ "the index is that of the newest entry", index_is_exact },
 	{ "an event of user space shows no address of the kernel", kernel_addresses_are_dropped },
 	{ "a task's samples have no branches of others", task_has_its_own },
 	{ "samples of a CPU have the branches of their task", cpu_tells_tasks_apart },
