@@ -23,15 +23,13 @@ struct shared {
 
 static volatile struct shared *shared;
 
-/* The program runs at each getppid(2) of any task. */
-static void attach_snapshot(void)
+/* The program runs where the event is, of any task. */
+static void attach_snapshot(struct perf_event_attr *where, enum bpf_prog_type type)
 {
 	int map = bpf_create_map(BPF_MAP_TYPE_ARRAY, sizeof(struct shared), 1, BPF_F_MMAPABLE);
-	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, 0);
-	int id = tracepoint_id("syscalls/sys_enter_getppid");
 
-	if (map < 0 || id < 0)
-		skip_case("no BPF maps or no tracepoint");
+	if (map < 0)
+		skip_case("no BPF maps");
 	shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
 	if (shared == MAP_FAILED)
 		fail_case("mmap");
@@ -58,9 +56,31 @@ static void attach_snapshot(void)
 		BPF_EXIT_INSN(),
 	};
 
-	attr.config = id;
-	MUST(ioctl(MUST(perf_open(&attr, 0, -1, -1, 0)), PERF_EVENT_IOC_SET_BPF,
-		   bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, ARRAY_SIZE(code))));
+	MUST(ioctl(MUST(perf_open(where, 0, -1, -1, 0)), PERF_EVENT_IOC_SET_BPF,
+		   bpf_load(type, code, ARRAY_SIZE(code))));
+}
+
+static void attach_to_entry(void)
+{
+	int id = tracepoint_id("syscalls/sys_enter_getppid");
+	struct perf_event_attr where = perf_attr(PERF_TYPE_TRACEPOINT, id);
+
+	if (id < 0)
+		skip_case("no tracepoint");
+	attach_snapshot(&where, BPF_PROG_TYPE_TRACEPOINT);
+}
+
+#define PROBED		"__x64_sys_getppid"
+#define RETPROBE	1	/* of config */
+
+static void attach_to_return(void)
+{
+	struct perf_event_attr where = perf_attr(perf_pmu_type("kprobe"), RETPROBE);
+
+	if ((int)where.type < 0)
+		skip_case("no PMU for probes");
+	where.config1 = (uintptr_t)PROBED;
+	attach_snapshot(&where, BPF_PROG_TYPE_KPROBE);
 }
 
 /* The entries that the program found; -1 if there were none. */
@@ -85,7 +105,7 @@ static bool branches_lead_there(void)
 	int fd, n;
 
 	need_branches();
-	attach_snapshot();
+	attach_to_entry();
 	if (take_snapshot() != -1)
 		return expect(false, "entries without an event: %ld", (long)shared->size);
 	attr.exclude_kernel = 0;
@@ -111,8 +131,62 @@ static bool branches_lead_there(void)
 	       expect_eq("entries after the event", (close(fd), take_snapshot()), -1);
 }
 
+#define SHORT		256	/* bytes of a short function */
+
+/*
+ * Is there the return of the probed function, which leads to the probe, and before it the return of
+ * what the function calls? Then the index of the former, else -1.
+ */
+static int find_return(int n, uint64_t function, uint64_t probe)
+{
+	for (int i = 0; i + 1 < n; i++) {
+		const volatile struct perf_branch_entry *e = &shared->entry[i];
+
+		if (e->to != probe)
+			continue;
+		return e->from - function < SHORT && e[1].to - function < SHORT &&
+		       e->from - e[1].to < SHORT && e[1].from - function >= SHORT ? i : -1;
+	}
+	return -1;
+}
+
+/* The entries of the newest call, with a filter; @way branches lead from its return to the program. */
+static bool return_is_shown(uint64_t type, const char *name, int way)
+{
+	struct perf_event_attr attr = branch_attr(type | PERF_SAMPLE_BRANCH_KERNEL);
+	uint64_t function = kernel_function(PROBED);
+	unsigned int broken = 0;
+	int fd, n, at;
+
+	if (!function)
+		skip_case("addresses in /proc/kallsyms");
+	attr.exclude_kernel = 0;
+	attr.sample_period = 1ull << 40;
+	fd = open_self(&attr, -1);
+	event_enable(fd);
+	for (int i = 0; i < 8; i++)
+		n = take_snapshot();
+	close(fd);
+	at = find_return(n, function, kernel_function("arch_rethook_trampoline"));
+	for (int i = 0; i < at && type & PERF_SAMPLE_BRANCH_ANY; i++)
+		broken += !follows(&shared->entry[i], &shared->entry[i + 1]);
+	return expect_eq(name, n, depth) &
+	       expect(at >= 0 && at <= way, "%s: the return is entry %d", name, at) &
+	       expect(!broken, "%s: %u branches out of order", name, broken);
+}
+
+static bool branches_lead_to_return(void)
+{
+	need_branches();
+	attach_to_return();
+	/* The way through the probe has as many branches as small parts log. */
+	return return_is_shown(PERF_SAMPLE_BRANCH_ANY_RETURN, "returns", 3) &&
+	       (depth < 32 || return_is_shown(PERF_SAMPLE_BRANCH_ANY, "any", depth - 2));
+}
+
 static const struct test tests[] = {
 	{ "a snapshot has the branches that led to the program", branches_lead_there },
+	{ "a snapshot on a function's return has the function's branches", branches_lead_to_return },
 };
 
 TESTS_MAIN(tests)

@@ -368,21 +368,6 @@ static bool both_filters(void)
 
 /* -------------------------------------------------------------------- the interrupt */
 
-/* The address of a function; 0 if the kernel hides its addresses. */
-static uint64_t find_function(const char *function)
-{
-	FILE *file = fopen("/proc/kallsyms", "r");
-	uint64_t at, found = 0;
-	char line[256], symbol[128];
-
-	while (file && !found && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%lx %*c %127s", &at, symbol) == 2 && !strcmp(symbol, function))
-			found = at;
-	if (file)
-		fclose(file);
-	return found;
-}
-
 /**
  * struct interrupt - samples, and what they show of interrupts
  * @entry: where the interrupt of a sample enters the kernel
@@ -411,7 +396,7 @@ static void find_interrupt(const struct sample *s, const struct perf_branch_entr
 static bool interrupt_is_not_shown(void)
 {
 	struct perf_event_attr attr = branch_attr(BOTH | PERF_SAMPLE_BRANCH_ANY);
-	struct interrupt found = { .entry = find_function("asm_exc_nmi") };
+	struct interrupt found = { .entry = kernel_function("asm_exc_nmi") };
 
 	need_branches();
 	require_exact_instructions();
