@@ -16,6 +16,8 @@
  */
 #include <linux/irqflags.h>
 #include <linux/slab.h>
+#include <linux/string.h>
+#include <asm/idtentry.h>
 
 #include "branch.h"
 #include "deep.h"
@@ -383,6 +385,26 @@ void x86_deep_irq_begin(struct x86_pmu_cpu *cpu)
 	wrmsrl(cpu->pmu->branches->control, val & ~X86_BRS_ENABLE);
 }
 
+/*
+ * The interrupt of another counter finds a buffer that is still being filled: the newest entries
+ * are the interrupt itself and its way to x86_deep_irq_begin().
+ */
+static void deep_drop_interrupt(const struct x86_pmu *xpmu, struct x86_branch_log *log)
+{
+	struct perf_branch_entry entry;
+	unsigned int i;
+
+	for (i = 0; i < log->nr; i++) {
+		x86_branch_decode(xpmu->branch_layout, &log->entry[i], &entry);
+		if (entry.to != (unsigned long)asm_exc_nmi)
+			continue;
+		log->nr -= i + 1;
+		log->top -= i + 1;
+		memmove(log->entry, log->entry + i + 1, log->nr * sizeof(*log->entry));
+		return;
+	}
+}
+
 /**
  * x86_deep_irq_log - read the branch records of an interrupt, once
  * @cpu: this CPU
@@ -402,6 +424,8 @@ void x86_deep_irq_log(struct x86_pmu_cpu *cpu)
 	br->log.top = x86_branches_newest(b);
 	br->log.nr = x86_branches_read(b, br->log.top, br->info_users && deep_has_info(cpu->pmu),
 				       br->log.entry);
+	if (deep_has_buffer(cpu->pmu))
+		deep_drop_interrupt(cpu->pmu, &br->log);
 }
 
 /**

@@ -92,6 +92,52 @@ static bool entries_are_the_loop(void)
 	return samples_have_branches(997) && samples_have_branches(113);
 }
 
+/*
+ * The interrupt of another counter finds the buffer partly filled, with its own way into the kernel
+ * as the newest branches. They are none of the program's.
+ */
+static bool interrupt_is_not_shown(void)
+{
+	struct perf_event_attr attr = brs_attr(), other = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	unsigned int samples = 0, cut = 0, shown = 0;
+	uint64_t entry = kernel_function("asm_exc_nmi");
+	struct perf_event_header *h;
+	struct ring ring;
+	int fd, second;
+
+	need_sampling();
+	require_exact_instructions();
+	if (!entry)
+		skip_case("addresses in /proc/kallsyms");
+	attr.exclude_kernel = 0;
+	attr.branch_sample_type |= PERF_SAMPLE_BRANCH_KERNEL;
+	attr.sample_period = 499;
+	other.sample_period = 61;
+	fd = open_self(&attr, -1);
+	second = open_self(&other, -1);
+	if (!ring_map(&ring, fd, 256))
+		fail_case("mmap");
+	event_enable(second);
+	event_enable(fd);
+	branch_loop(ROUNDS / 4);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		const struct perf_branch_entry *e;
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		e = (void *)(s.branches + 1);
+		samples++;
+		cut += *s.branches < DEPTH;
+		for (unsigned int i = 0; i < *s.branches; i++)
+			shown += e[i].to == entry;
+	}
+	close(second);
+	return expect(samples > 50, "%u samples", samples) &
+	       expect(cut > 5, "%u of %u samples of a part of the buffer", cut, samples) &
+	       expect_eq("entries of the interrupt", shown, 0);
+}
+
 static int open_brs(uint64_t config, uint64_t period, uint64_t type, int cpu)
 {
 	struct perf_event_attr attr = brs_attr();
@@ -127,6 +173,7 @@ static bool refusals(void)
 static const struct test tests[] = {
 	{ "sysfs has the depth and the event", files_are_there },
 	{ "samples have the branches after the overflow", entries_are_the_loop },
+	{ "a sample does not show its interrupt", interrupt_is_not_shown },
 	{ "other events and short periods are refused", refusals },
 };
 
