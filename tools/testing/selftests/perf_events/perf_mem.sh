@@ -22,21 +22,6 @@ grep -q '^model[[:space:]]*: 143$' /proc/cpuinfo && halved=2 stores=0
 mkdir -p /tmp/mem
 cd /tmp/mem || exit 1
 
-# perf c2c wants to know the nodes of the memory, which a kernel without CONFIG_NUMA does not show:
-# the machine has one.
-nodes() {
-	[ -d /sys/devices/system/node ] && return
-	SYSFS_PATH=/tmp/sys
-	export SYSFS_PATH
-	mkdir -p $SYSFS_PATH/devices/system/node/node0
-	ln -sf /sys/* $SYSFS_PATH 2>/dev/null
-	ln -sf /sys/devices/* $SYSFS_PATH/devices 2>/dev/null
-	ln -sf /sys/devices/system/* $SYSFS_PATH/devices/system
-	echo 0 >$SYSFS_PATH/devices/system/node/online
-	cat /sys/devices/system/cpu/online >$SYSFS_PATH/devices/system/node/node0/cpulist
-	sed 's/^/Node 0 /' /proc/meminfo >$SYSFS_PATH/devices/system/node/node0/meminfo
-}
-
 # The known accesses: instruction, address, kind, level, snoop, TLB, lock, latency. A store of the
 # parts that say only whether it hit L1 has the rest of it missing.
 known_loads() {

@@ -113,6 +113,23 @@ unlimited() {
 	done
 }
 
+# --- memory samples
+
+# perf c2c reads the nodes of the memory, which a kernel without CONFIG_NUMA does not show: the machine
+# has one.
+nodes() {
+	[ -d /sys/devices/system/node ] && return
+	SYSFS_PATH=/tmp/sys
+	export SYSFS_PATH
+	mkdir -p $SYSFS_PATH/devices/system/node/node0
+	ln -sf /sys/* $SYSFS_PATH 2>/dev/null
+	ln -sf /sys/devices/* $SYSFS_PATH/devices 2>/dev/null
+	ln -sf /sys/devices/system/* $SYSFS_PATH/devices/system
+	echo 0 >$SYSFS_PATH/devices/system/node/online
+	cat /sys/devices/system/cpu/online >$SYSFS_PATH/devices/system/node/node0/cpulist
+	sed 's/^/Node 0 /' /proc/meminfo >$SYSFS_PATH/devices/system/node/node0/meminfo
+}
+
 echo "KTAP version 1"
 mkdir -p /tmp
 : >$out

@@ -1,0 +1,131 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# perf record, perf mem and perf c2c of Debian with AMD's instruction based sampling, on a program
+# whose loads and stores are known, memory.S: the instruction, the address, the kind, the source, the
+# TLB, the lock and the latency of each sample. Those are the emulator's rules for an address, see
+# tools/testing/qemu/README.md.
+tests=$(cd "$(dirname "$0")" && pwd)
+. "$tests/programs/lib.sh"
+# As many samples as there are: one for each 4112 instructions, which take a nanosecond each.
+cd /proc/sys/kernel || exit 1
+echo 25 >perf_cpu_time_max_percent
+echo 10000000 >perf_event_max_sample_rate
+echo 0 >perf_cpu_time_max_percent
+
+program=$tests/programs/memory
+# A multiple of 16 that is longer than the kernel's part of a sample, on a debug kernel, too. The
+# loops have 8 and 6 instructions, so that a run has samples of some of them only.
+period=4112
+runs=40
+grep -q ' kasan_report$' /proc/kallsyms && period=65552 runs=160
+mkdir -p /tmp/ibs
+cd /tmp/ibs || exit 1
+
+# Each run begins after another number of instructions.
+cat >runs <<END
+#!/bin/sh
+for i in \$(seq $runs); do
+	(
+		n=\$((i * 12345))
+		while [ \$n -gt 0 ]; do n=\$((n / 3)); done
+		exec $program
+	)
+done
+END
+chmod +x runs
+
+# The known instructions: address, kind, level, TLB, lock, latency. A level that is no load's beyond L2
+# is not available, and those without data have nothing.
+known() {
+	cat <<-END
+	load+0x0 5015c8 LOAD L3 L1 N/A 128
+	load+0x8 500cc0 LOAD L2 L1 N/A 32
+	load+0x10 501100 LOAD L3 L1 N/A 64
+	load+0x18 501a80 LOAD Local L1 N/A 256
+	load+0x20 502c80 LOAD L2 L2 N/A 32
+	load+0x28 500880 LOAD L2 L1 N/A 16
+	load+0x30 0 N/A N/A N/A N/A 0
+	load+0x33 0 N/A N/A N/A N/A 0
+	store+0x0 5015c0 STORE N/A L1 N/A 0
+	store+0xc 500cc0 STORE L2 L1 N/A 0
+	store+0x18 501c40 STORE L1 L1 N/A 0
+	store+0x24 501c48 LOAD L1 L1 Yes 0
+	store+0x2c 0 N/A N/A N/A N/A 0
+	store+0x2f 0 N/A N/A N/A N/A 0
+	END
+}
+
+# The samples of the loops in perf.data, one a line as above, into $list. The tool writes "ADDRESS CODE
+# |OP LOAD|LVL L3 or L3 hit|SNP N/A|TLB L1 hit|LCK No|BLK  N/A 128 IP SYMBOL".
+accesses() {
+	perf script -F addr,data_src,weight,ip,sym,symoff 2>>$out >samples
+	awk -F'|' '
+		/ (load|store)\+0x([0-9a-f]|1[0-9a-f]|2[0-9a-f]|3[0-4])$/ {
+			split($1, at, " ")
+			split($2, op, " "); split($3, level, " ")
+			split($5, tlb, " "); split($6, lock, " ")
+			n = split($0, words, " ")
+			print words[n], at[1], op[2], level[2], tlb[2], lock[2], words[n - 2]
+		}' samples >$list
+}
+
+# Each known instruction has samples, and there are no others.
+are_known() {
+	is "other samples" "$(grep -v -x -F -f known $list | sort | uniq -c | sort -nr | head -n 8)" "" || return
+	while read -r access; do
+		within "samples of $access" "$(grep -c -x -F -e "$access" $list)" 4 100000 || return
+	done <known
+}
+
+known >known
+rm -f perf.data
+timeout 60 perf record -q -e ibs_op// -c $period -d -W ./runs >$out 2>&1 && accesses && are_known
+result $? "perf record of ibs_op with addresses and latencies"
+
+rm -f perf.data
+timeout 60 perf record -q -e ibs_op/cnt_ctl=1/ -c $period -d -W ./runs >$out 2>&1 && accesses && are_known
+result $? "perf record of ops"
+
+rm -f perf.data
+timeout 60 perf record -q -e cycles:pp -c $period -d -W ./runs >$out 2>&1 && accesses && are_known &&
+	is "the event's PMU" "$(perf evlist 2>/dev/null)" cycles:pp
+result $? "perf record of precise cycles"
+
+rm -f perf.data
+timeout 60 perf mem record -c $period ./runs >$out 2>&1 && accesses && are_known
+result $? "perf mem record"
+
+# A row of the report: so many samples of the loops have the address.
+perf mem report --stdio -s symbol_daddr,mem,tlb,locked >report 2>>$out
+row() {		# DATA ADDRESS LEVEL TLB LOCKED [KIND]
+	have=$(awk -v data="] $1 " -v level=" $3 " -v tlb=" $4 " -v locked=" $5 " '
+		index($0, data) && index($0, level) && index($0, tlb) && index($0, locked) { n += $2 }
+		END { print n + 0 }' report)
+	want=$(grep -c "^[^ ]* $2 ${6-[A-Z]*} " $list)
+	is "samples of $1 in the report" "$have" "$want" && within "samples of $1" "$want" 4 100000 || {
+		cat report >>$out
+		return 1
+	}
+}
+row ram+0x0 501a80 "Local RAM or RAM hit" "L1 hit" N/A && row l3+0x0 501100 "L3 or L3 hit" "L1 hit" N/A &&
+	row fill+0x0 502c80 "L2 or L2 hit" "L2 hit" N/A && row quick+0x0 500880 "L2 or L2 hit" "L1 hit" N/A &&
+	row l2+0x0 500cc0 "L2 or L2 hit" "L1 hit" N/A && row l1+0x0 501c40 "L1 or L1 hit" "L1 hit" N/A &&
+	row l1+0x8 501c48 "L1 or L1 hit" "L1 hit" Yes && row shared+0x8 5015c8 "L3 or L3 hit" "L1 hit" N/A &&
+	row shared+0x0 5015c0 "N/A" "L1 hit" N/A
+result $? "perf mem report"
+
+nodes
+rm -f perf.data
+timeout 60 perf c2c record -- -c $period ./runs >$out 2>&1 && accesses && are_known
+result $? "perf c2c record"
+
+# A count of the statistics, of all samples, those of other code included.
+count_is() {	# NAME PATTERN
+	is "$1" "$(sed -n "s|^ *$1 *: *\\([0-9]*\\)\$|\\1|p" stats)" "$(grep -c -e "$2" samples)"
+}
+perf c2c report --no-source --stats --stdio >stats 2>>$out && cat stats >>$out &&
+	count_is "Load Operations" "|OP LOAD|" && count_is "Store Operations" "|OP STORE|" &&
+	count_is "Load L1D hit" "|OP LOAD|LVL L1 " && count_is "Load L2D hit" "|OP LOAD|LVL L2 "
+result $? "perf c2c report, the counts"
+
+finish
