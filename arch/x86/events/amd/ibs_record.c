@@ -105,8 +105,10 @@ static u64 amd_ibs_level_beyond(union ibs_op_data2 data2, u32 caps)
 		return UNKNOWN_LEVEL | S(SNOOP, NA);
 	if (code == IBS_DATA_SRC_DRAM && data2.rmt_node)
 		return IN_REMOTE_RAM | S(SNOOP, NA);
-	if (data2.rmt_node)
+	if (data2.rmt_node) {
+		level &= ~S(HOPS, 0);
 		level |= S(REMOTE, REMOTE) | S(HOPS, 1);
+	}
 	if (level & S(REMOTE, REMOTE) && level & S(LVL, REM_CCE1))
 		return level | (data2.cache_hit_st ? S(SNOOP, HIT) : S(SNOOP, HITM));
 	return level | S(SNOOP, NA);

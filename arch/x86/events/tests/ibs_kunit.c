@@ -48,20 +48,20 @@ struct ibs_source_case {
 	(0x3fffULL << PERF_MEM_LVL_SHIFT | 0xfULL << PERF_MEM_LVLNUM_SHIFT |	\
 	 1ULL << PERF_MEM_REMOTE_SHIFT | 7ULL << PERF_MEM_HOPS_SHIFT |		\
 	 0x1fULL << PERF_MEM_SNOOP_SHIFT)
-#define LOAD		1ULL
-#define STORE		2ULL
-#define MISS		BIT_ULL(7)
+#define IS_LOAD		1ULL
+#define IS_STORE		2ULL
+#define IS_MISS		BIT_ULL(7)
 #define L2_MISS		BIT_ULL(20)
-#define BEYOND		(LOAD | MISS | L2_MISS)
+#define BEYOND		(IS_LOAD | IS_MISS | L2_MISS)
 #define HIT_IN(_lvl, _num)	(S(LVL, HIT) | S(LVL, _lvl) | S(LVLNUM, _num))
 #define UNKNOWN		(S(LVL, NA) | S(LVLNUM, NA) | S(SNOOP, NA))
 #define OTHER(_hops)	(HIT_IN(REM_CCE1, ANY_CACHE) | S(REMOTE, REMOTE) | S(HOPS, _hops))
 
 static const struct ibs_source_case ibs_source_cases[] = {
-	{ ZEN4, 0, LOAD, HIT_IN(L1, L1) | S(SNOOP, NA) },
-	{ ZEN4, 0, STORE, HIT_IN(L1, L1) | S(SNOOP, NA) },
-	{ ZEN4, 0, LOAD | MISS, HIT_IN(L2, L2) | S(SNOOP, NA) },
-	{ ZEN4, 0, STORE | MISS | L2_MISS, UNKNOWN },
+	{ ZEN4, 0, IS_LOAD, HIT_IN(L1, L1) | S(SNOOP, NA) },
+	{ ZEN4, 0, IS_STORE, HIT_IN(L1, L1) | S(SNOOP, NA) },
+	{ ZEN4, 0, IS_LOAD | IS_MISS, HIT_IN(L2, L2) | S(SNOOP, NA) },
+	{ ZEN4, 0, IS_STORE | IS_MISS | L2_MISS, UNKNOWN },
 	{ ZEN4, 1, BEYOND, HIT_IN(L3, L3) | S(SNOOP, NA) },
 	{ ZEN4, 2, BEYOND, OTHER(0) | S(SNOOP, HITM) },
 	{ ZEN4, 2 | BIT(5), BEYOND, OTHER(0) | S(SNOOP, HIT) },
@@ -77,8 +77,8 @@ static const struct ibs_source_case ibs_source_cases[] = {
 	{ ZEN3, 3, BEYOND, HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA) },
 	{ ZEN3, 4, BEYOND, OTHER(1) | S(SNOOP, HITM) },
 	{ ZEN3, 1, BEYOND, UNKNOWN },
-	{ OLD, 2, LOAD | MISS, HIT_IN(L3, L3) | S(SNOOP, NA) },
-	{ OLD, 0, LOAD | MISS, UNKNOWN },
+	{ OLD, 2, IS_LOAD | IS_MISS, HIT_IN(L3, L3) | S(SNOOP, NA) },
+	{ OLD, 0, IS_LOAD | IS_MISS, UNKNOWN },
 };
 
 static void sources_are_named(struct kunit *test)
@@ -93,6 +93,126 @@ static void sources_are_named(struct kunit *test)
 
 		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, c->caps, false) & LEVEL_FIELDS,
 				    c->level, "case %u", i);
+	}
+}
+
+/* The local code, and the one with the bit of a remote node. */
+struct ibs_code {
+	u64	local, remote;
+};
+
+#define CACHE(_hops, _snoop)	(OTHER(_hops) | S(SNOOP, _snoop))
+#define NO_CODE			{ UNKNOWN, UNKNOWN }
+#define LOCAL_RAM		(HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA))
+#define REMOTE_RAM							\
+	(HIT_IN(REM_RAM1, RAM) | S(REMOTE, REMOTE) | S(HOPS, 1) | S(SNOOP, NA))
+#define FAR			(S(REMOTE, REMOTE) | S(HOPS, 1))
+
+/* BKDG of families 10h to 16h, PPR of family 17h: "NbIbsReqSrc", bits 2:0. */
+static const struct ibs_code ibs_codes_old[] = {
+	NO_CODE, NO_CODE,
+	{ HIT_IN(L3, L3) | S(SNOOP, NA), HIT_IN(L3, L3) | FAR | S(SNOOP, NA) },
+	{ LOCAL_RAM, REMOTE_RAM },
+	{ CACHE(1, HITM), CACHE(1, HITM) },
+	NO_CODE, NO_CODE,
+	{ HIT_IN(IO, IO) | S(SNOOP, NA), HIT_IN(IO, IO) | FAR | S(SNOOP, NA) },
+};
+
+/* PPR of family 19h model 11h, "DataSrc": bits 7:6 and 2:0. */
+static const struct ibs_code ibs_codes_zen4[] = {
+	[0]	= NO_CODE,
+	[1]	= { HIT_IN(L3, L3) | S(SNOOP, NA), HIT_IN(L3, L3) | FAR | S(SNOOP, NA) },
+	[2]	= { CACHE(0, HITM), CACHE(1, HITM) },
+	[3]	= { LOCAL_RAM, REMOTE_RAM },
+	[4]	= NO_CODE,
+	[5]	= { CACHE(1, HITM), CACHE(1, HITM) },
+	[6]	= { S(LVLNUM, PMEM) | S(SNOOP, NA), S(LVLNUM, PMEM) | FAR | S(SNOOP, NA) },
+	[7]	= { HIT_IN(IO, IO) | S(SNOOP, NA), HIT_IN(IO, IO) | FAR | S(SNOOP, NA) },
+	[8]	= { S(LVLNUM, CXL) | S(SNOOP, NA), S(LVLNUM, CXL) | FAR | S(SNOOP, NA) },
+	[9 ... 31] = NO_CODE,
+};
+
+static u64 ibs_source_of(u32 caps, u64 data2)
+{
+	u64 regs[AMD_IBS_OP_REGS] = { [AMD_IBS_OP_DATA2] = data2, [AMD_IBS_OP_DATA3] = BEYOND };
+
+	return amd_ibs_data_src(regs, caps, false) & LEVEL_FIELDS;
+}
+
+/* The state of the line, bit 5, matters for other caches alone: owned, or modified. */
+static u64 ibs_owned(u64 want)
+{
+	if ((want & S(SNOOP, HITM)) == S(SNOOP, HITM))
+		want = (want & ~S(SNOOP, HITM)) | S(SNOOP, HIT);
+	return want;
+}
+
+static void ibs_check_codes(struct kunit *test, u32 caps, const struct ibs_code *codes,
+			    unsigned int nr)
+{
+	unsigned int code;
+
+	for (code = 0; code < nr; code++) {
+		u64 data2 = (code & 7) | (code >> 3) << 6;
+
+		KUNIT_EXPECT_EQ_MSG(test, ibs_source_of(caps, data2), codes[code].local,
+				    "code %u", code);
+		KUNIT_EXPECT_EQ_MSG(test, ibs_source_of(caps, data2 | BIT(4)), codes[code].remote,
+				    "code %u, remote", code);
+		KUNIT_EXPECT_EQ_MSG(test, ibs_source_of(caps, data2 | BIT(5)),
+				    ibs_owned(codes[code].local), "code %u, owned", code);
+	}
+}
+
+static void all_codes_are_named(struct kunit *test)
+{
+	unsigned int code;
+
+	ibs_check_codes(test, OLD, ibs_codes_old, ARRAY_SIZE(ibs_codes_old));
+	ibs_check_codes(test, ZEN3, ibs_codes_old, ARRAY_SIZE(ibs_codes_old));
+	ibs_check_codes(test, ZEN4, ibs_codes_zen4, ARRAY_SIZE(ibs_codes_zen4));
+	/* Before Zen 4 bits 7:6 say nothing. */
+	for (code = 0; code < ARRAY_SIZE(ibs_codes_old); code++)
+		KUNIT_EXPECT_EQ_MSG(test, ibs_source_of(ZEN3, code | 0xc0),
+				    ibs_codes_old[code].local, "code %u", code);
+}
+
+struct ibs_access_case {
+	u64	data3;
+	u64	want;		/* mem_op, mem_dtlb, mem_lock, mem_blk */
+};
+
+#define ACCESS_FIELDS							\
+	(0x1fULL << PERF_MEM_OP_SHIFT | 0x7fULL << PERF_MEM_TLB_SHIFT |	\
+	 3ULL << PERF_MEM_LOCK_SHIFT | 7ULL << PERF_MEM_BLK_SHIFT)
+#define ADDRESS		BIT_ULL(17)
+#define PLAIN_ACCESS	(S(LOCK, NA) | S(BLK, NA))
+
+/* Bits 0 and 1: load, store; 2 and 3: misses of the TLBs; 15: locked. */
+static const struct ibs_access_case ibs_access_cases[] = {
+	{ IS_LOAD, S(OP, LOAD) | S(TLB, NA) | PLAIN_ACCESS },
+	{ IS_LOAD | 0xc, S(OP, LOAD) | S(TLB, NA) | PLAIN_ACCESS },
+	{ IS_LOAD | ADDRESS, S(OP, LOAD) | S(TLB, L1) | S(TLB, HIT) | PLAIN_ACCESS },
+	{ IS_LOAD | ADDRESS | 0x4, S(OP, LOAD) | S(TLB, L2) | S(TLB, HIT) | PLAIN_ACCESS },
+	{ IS_LOAD | ADDRESS | 0xc, S(OP, LOAD) | S(TLB, L2) | S(TLB, MISS) | PLAIN_ACCESS },
+	{ IS_STORE | ADDRESS, S(OP, STORE) | S(TLB, L1) | S(TLB, HIT) | PLAIN_ACCESS },
+	{ IS_STORE | ADDRESS | 0x4, S(OP, STORE) | S(TLB, L2) | S(TLB, HIT) | PLAIN_ACCESS },
+	{ IS_STORE | ADDRESS | 0xc, S(OP, STORE) | S(TLB, L2) | S(TLB, MISS) | PLAIN_ACCESS },
+	{ IS_LOAD | IS_STORE | ADDRESS | BIT(15),
+	  S(OP, LOAD) | S(TLB, L1) | S(TLB, HIT) | S(LOCK, LOCKED) | S(BLK, NA) },
+	{ IS_STORE | BIT(15), S(OP, STORE) | S(TLB, NA) | S(LOCK, LOCKED) | S(BLK, NA) },
+};
+
+static void accesses_are_named(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ibs_access_cases); i++) {
+		const struct ibs_access_case *c = &ibs_access_cases[i];
+		u64 regs[AMD_IBS_OP_REGS] = { [AMD_IBS_OP_DATA3] = c->data3 };
+
+		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, ZEN4, false) & ACCESS_FIELDS,
+				    c->want, "case %u", i);
 	}
 }
 
@@ -126,7 +246,7 @@ static void weights_are_latencies(struct kunit *test)
 	weight.full = amd_ibs_weight(regs, PERF_SAMPLE_WEIGHT_STRUCT);
 	KUNIT_EXPECT_EQ(test, weight.var1_dw, 123);
 	KUNIT_EXPECT_EQ(test, weight.var2_w, 77);
-	regs[AMD_IBS_OP_DATA3] = LOAD | 123ULL << 32;
+	regs[AMD_IBS_OP_DATA3] = IS_LOAD | 123ULL << 32;
 	KUNIT_EXPECT_EQ(test, amd_ibs_weight(regs, PERF_SAMPLE_WEIGHT), 0);
 }
 
@@ -226,6 +346,8 @@ static struct kunit_case ibs_cases[] = {
 	KUNIT_CASE(counts_are_read),
 	KUNIT_CASE(chunks_are_multiples),
 	KUNIT_CASE(sources_are_named),
+	KUNIT_CASE(all_codes_are_named),
+	KUNIT_CASE(accesses_are_named),
 	KUNIT_CASE(ops_without_data_have_none),
 	KUNIT_CASE(wrong_sources_are_ignored),
 	KUNIT_CASE(weights_are_latencies),
