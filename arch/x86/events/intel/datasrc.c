@@ -85,7 +85,9 @@ static const u64 levels_lioncove[] = {
 	[0x11] = LEVEL(LOC_RAM, RAM, NONE),
 };
 
-#define LINE(_levels)	.level = (_levels), .nr = ARRAY_SIZE(_levels)
+#define LINE_OF(_levels, _bits)							\
+	.level = (_levels), .nr = ARRAY_SIZE(_levels), .code = (1U << (_bits)) - 1
+#define LINE(_levels)	LINE_OF(_levels, 4)
 
 /* The codes alone. */
 const struct intel_datasrc_line intel_datasrc_nehalem = { LINE(levels_nehalem) };
@@ -107,12 +109,12 @@ const struct intel_datasrc_line intel_datasrc_gracemont = {
 };
 
 const struct intel_datasrc_line intel_datasrc_crestmont = {
-	LINE(levels_crestmont),
+	LINE_OF(levels_crestmont, 5),
 	.lock = BIT(5), .tlb = BIT(6), .block_data = BIT(7),
 };
 
 const struct intel_datasrc_line intel_datasrc_lioncove = {
-	LINE(levels_lioncove),
+	LINE_OF(levels_lioncove, 8),
 	.tlb = BIT(10), .lock = BIT(11), .block_data = BIT(12), .block_address = BIT(13),
 };
 
@@ -161,11 +163,9 @@ static u64 datasrc_block(const struct intel_datasrc_line *line, u64 word)
 	return block ?: S(BLK, NA);
 }
 
-/* The bits below the lowest flag. */
 static u64 datasrc_level(const struct intel_datasrc_line *line, u64 word)
 {
-	u32 flags = line->tlb | line->lock | line->block_data | line->block_address;
-	u64 code = flags ? word & ((flags & -flags) - 1) : word & 0xf;
+	u64 code = word & line->code;
 
 	return code < line->nr ? line->level[code] : UNKNOWN;
 }

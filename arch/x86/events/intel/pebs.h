@@ -82,7 +82,8 @@ struct x86_precise_line {
  * struct intel_datasrc_line - how a line of processors says where data was
  * @level: perf_mem_data_src of each code, without what it is of, TLB and lock
  * @nr: number of codes
- * @tlb: bit of @level's word for a miss of the second TLB; 0: there is none
+ * @code: bits of the record's word that are the code
+ * @tlb: bit of the record's word for a miss of the second TLB; 0: there is none
  * @lock: bit for a locked access; 0: there is none
  * @block_data: bit for a load that waited for a store's data; 0: there is none
  * @block_address: bit for one that waited for a store's address; 0: there is none
@@ -90,6 +91,7 @@ struct x86_precise_line {
 struct intel_datasrc_line {
 	const u64	*level;
 	unsigned int	nr;
+	u32		code;
 	u32		tlb;
 	u32		lock;
 	u32		block_data;
