@@ -141,7 +141,7 @@ static void suspend_accounts_records(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	if (!x86_nr_pmus || !x86_pmus[0].max_precise)
-		kunit_skip(test, "no precise samples");
+		kunit_skip(test, "no records of precise samples");
 	c->sampling = suspend_event(c, BATCH_PERIOD, true);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, c->sampling);
 	KUNIT_EXPECT_EQ(test, smp_call_function_single(0, suspend_batch_here, c, 1), 0);
