@@ -101,7 +101,16 @@ bool amd_node_is_idle(const struct amd_node *node)
 
 /* ------------------------------------------------------------------ all nodes */
 
-static struct amd_node *node_find(unsigned int id)
+/*
+ * A package can have several nodes if the base has numbers of them, which are from a register that
+ * K8 and early parts of family 10h lack.
+ */
+static u32 node_id_of(unsigned int cpu)
+{
+	return topology_physical_package_id(cpu) << 16 | topology_amd_node_id(cpu);
+}
+
+static struct amd_node *node_find(u32 id)
 {
 	struct amd_node *node;
 
@@ -112,7 +121,7 @@ static struct amd_node *node_find(unsigned int id)
 	return NULL;
 }
 
-static struct amd_node *node_find_or_add(unsigned int id)
+static struct amd_node *node_find_or_add(u32 id)
 {
 	struct amd_node *node = node_find(id);
 
@@ -163,7 +172,7 @@ int amd_node_claim(struct perf_event *event)
 		return perf_refuse(-EINVAL,
 				   "cpu: northbridge events count a node: they need a CPU of it");
 	guard(mutex)(&node_lock);
-	node = node_find_or_add(topology_amd_node_id(event->cpu));
+	node = node_find_or_add(node_id_of(event->cpu));
 	if (!node)
 		return -ENOMEM;
 	idx = amd_node_take(node, event->cpu);
@@ -200,7 +209,7 @@ void amd_node_release(struct perf_event *event)
 		return;
 	idx = __ffs64(event->hw.counters);
 	guard(mutex)(&node_lock);
-	node = node_find(topology_amd_node_id(event->cpu));
+	node = node_find(node_id_of(event->cpu));
 	if (amd_node_put(node, idx))
 		smp_call_function_single(event->cpu, node_deselect, (void *)(unsigned long)idx, 1);
 	node_remove_if_idle(node);

@@ -9,13 +9,13 @@
 /**
  * struct amd_node - the counters of a node's CPUs, as far as they count events of its northbridge
  * @list: in the list of nodes with such events
- * @id: number of the node
+ * @id: package, and number of the node
  * @cpu: by number of the counter: the CPU that owns it; valid while it has users
  * @users: by number of the counter: open events of that CPU with a claim on it
  */
 struct amd_node {
 	struct list_head	list;
-	unsigned int		id;
+	u32			id;
 	unsigned int		cpu[AMD64_NUM_COUNTERS];
 	unsigned int		users[AMD64_NUM_COUNTERS];
 };

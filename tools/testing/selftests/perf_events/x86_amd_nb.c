@@ -29,8 +29,19 @@ static int open_on(uint64_t config, int cpu)
 	return perf_open(&attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Two cores of a node of family 10h. The calling task is on CPU 0. */
-static void need_node(void)
+/* The package of a CPU, of which each has one node. */
+static int package_of(int cpu)
+{
+	char path[96], line[16];
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/topology/physical_package_id",
+		 cpu);
+	MUST(read_line(path, line, sizeof(line)));
+	return atoi(line);
+}
+
+/* Two CPUs of family 10h. */
+static void need_northbridge(void)
 {
 	uint32_t a, b, c, d;
 
@@ -40,6 +51,14 @@ static void need_node(void)
 	require_cpus(2);
 	require_exact_instructions();
 	MUST(pin_to_cpu(0));
+}
+
+/* They are of one node. */
+static void need_node(void)
+{
+	need_northbridge();
+	if (package_of(0) != package_of(1))
+		skip_case("a northbridge for each CPU");
 }
 
 /*
@@ -195,8 +214,29 @@ static bool tasks_are_refused(void)
 {
 	struct perf_event_attr attr = perf_attr(PERF_TYPE_RAW, NODE_EVENT(7));
 
-	need_node();
+	need_northbridge();
 	return expect_refused("of a task", perf_open(&attr, 0, -1, -1, 0), EINVAL, "cpu");
+}
+
+/*
+ * A CPU of one node has all counters, and one of another node has them, too. What they count is not
+ * looked at: the model has one node, in which they disturb each other.
+ */
+static bool nodes_have_counters_of_their_own(void)
+{
+	int fd[2 * COUNTERS];
+	bool good = true;
+
+	need_northbridge();
+	if (package_of(0) == package_of(1))
+		skip_case("one northbridge");
+	for (unsigned int i = 0; i < 2 * COUNTERS; i++) {
+		fd[i] = open_on(NODE_EVENT(1 << i % COUNTERS), i / COUNTERS);
+		good &= expect_errno(i < COUNTERS ? "on a node" : "on the other node", fd[i], 0);
+	}
+	for (unsigned int i = 0; i < 2 * COUNTERS; i++)
+		close(fd[i]);
+	return good;
 }
 
 static const struct test tests[] = {
@@ -207,6 +247,7 @@ static const struct test tests[] = {
 	{ "closed events leave no selection", closed_events_leave_no_selection },
 	{ "cores come and go", cores_come_and_go },
 	{ "tasks are refused", tasks_are_refused },
+	{ "nodes have counters of their own", nodes_have_counters_of_their_own },
 };
 
 TESTS_MAIN(tests)
