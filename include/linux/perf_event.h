@@ -23,7 +23,6 @@
 #endif
 
 #ifdef CONFIG_HAVE_HW_BREAKPOINT
-# include <linux/rhashtable-types.h>
 # include <asm/hw_breakpoint.h>
 #endif
 

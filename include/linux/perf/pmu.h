@@ -109,7 +109,7 @@ struct hw_perf_event {
 #ifdef CONFIG_HAVE_HW_BREAKPOINT
 		struct {
 			struct arch_hw_breakpoint	info;
-			struct rhlist_head		bp_list;
+			struct hlist_node		bp_list;
 		};
 #endif
 		struct {

@@ -79,11 +79,10 @@ int perf_bp_parse(struct perf_event *bp, const struct perf_event_attr *attr,
 	return 0;
 }
 
-static noinline int bp_refuse_slot(int err, u32 bp_type)
+static noinline int bp_refuse_slot(u32 bp_type)
 {
-	if (err != -ENOSPC)
-		return perf_refuse(err, "breakpoint: no memory for its slot");
-	return perf_refuse(err, "bp_type: a CPU would need more than its %llu debug registers",
+	return perf_refuse(-ENOSPC,
+			   "bp_type: a CPU would need more than its %llu debug registers",
 			   bp_slots.type[bp_slot_type(bp_type)].slots);
 }
 
@@ -91,14 +90,12 @@ static noinline int bp_refuse_slot(int err, u32 bp_type)
  * reserve_bp_slot - claim a debug register for a breakpoint
  * @bp: breakpoint with attr.bp_type, cpu and hw.target set
  *
- * Context: any but NMI
- * Return: 0; -ENOSPC if there is no free register; -ENOMEM
+ * Context: process context
+ * Return: 0; -ENOSPC if there is no free register
  */
 int reserve_bp_slot(struct perf_event *bp)
 {
-	int err = bp_slots_claim(&bp_slots, bp);
-
-	return err ? bp_refuse_slot(err, bp->attr.bp_type) : 0;
+	return bp_slots_claim(&bp_slots, bp) ? bp_refuse_slot(bp->attr.bp_type) : 0;
 }
 
 /**
@@ -107,7 +104,7 @@ int reserve_bp_slot(struct perf_event *bp)
  *
  * This is perf_event::destroy of a breakpoint. Other callers must set destroy to NULL.
  *
- * Context: any but NMI
+ * Context: process context
  */
 void release_bp_slot(struct perf_event *bp)
 {
@@ -251,17 +248,15 @@ void perf_bp_event(struct perf_event *bp, void *data)
  * @attr: new address, length, type and disabled
  * @hw: result of perf_bp_parse() for @attr
  *
- * Context: any but NMI
- * Return: 0; -ENOSPC or -ENOMEM if @bp_type changes between instruction and data and there is no
- *	free register; @bp is not changed then
+ * Context: process context
+ * Return: 0; -ENOSPC if @bp_type changes between instruction and data and there is no free register;
+ *	@bp is not changed then
  */
 noinline int perf_bp_commit(struct perf_event *bp, const struct perf_event_attr *attr,
 			    const struct arch_hw_breakpoint *hw)
 {
-	int err = bp_slots_retype(&bp_slots, bp, attr->bp_type);
-
-	if (err)
-		return bp_refuse_slot(err, attr->bp_type);
+	if (bp_slots_retype(&bp_slots, bp, attr->bp_type))
+		return bp_refuse_slot(attr->bp_type);
 
 	bp->attr.bp_addr = attr->bp_addr;
 	bp->attr.bp_len = attr->bp_len;
@@ -290,7 +285,7 @@ static bool bp_attr_differs(const struct perf_event *bp, const struct perf_event
  * @attr: new bp_addr, bp_len, bp_type and disabled; with @check also sig_data
  * @check: refuse an @attr that differs in other fields, which are ignored without @check
  *
- * Context: any but NMI
+ * Context: process context
  * Return: 0, or an errno of register_perf_hw_breakpoint(): then @bp is not changed
  */
 int modify_user_hw_breakpoint_check(struct perf_event *bp, struct perf_event_attr *attr,

@@ -21,86 +21,30 @@
  * Of a breakpoint only attr.bp_type, cpu, hw.target (as a key: the task is not accessed) and
  * hw.bp_list are used. Nothing of kernel/events/ is called.
  *
- * Locks: inside bp_slots::lock only those of the hash table are taken.
+ * Locks: no other lock is taken inside bp_slots::lock.
  */
-#include <linux/jhash.h>
 #include <linux/slab.h>
 
 #include "breakpoint_slots.h"
 
-/* Key of the claims of a task; cpu is -1 for claims on any CPU. */
-struct bp_key {
-	const struct task_struct	*task;
-	int				cpu;
-};
-
-static u32 bp_hash(const struct task_struct *task, int cpu, u32 seed)
+/* Key of the claims of a task on one CPU; cpu is -1 for claims on any CPU. */
+static unsigned long bp_hash_key(const struct task_struct *task, int cpu)
 {
-	u64 t = (unsigned long)task;
-
-	return jhash_3words(lower_32_bits(t), upper_32_bits(t), cpu, seed);
+	return (unsigned long)task + cpu;
 }
-
-static u32 bp_hash_key(const void *data, u32 len, u32 seed)
-{
-	const struct bp_key *key = data;
-
-	return bp_hash(key->task, key->cpu, seed);
-}
-
-static u32 bp_hash_event(const void *data, u32 len, u32 seed)
-{
-	const struct perf_event *bp = data;
-
-	return bp_hash(bp->hw.target, bp->cpu, seed);
-}
-
-static int bp_hash_compare(struct rhashtable_compare_arg *arg, const void *obj)
-{
-	const struct bp_key *key = arg->key;
-	const struct perf_event *bp = obj;
-
-	return key->task != bp->hw.target || key->cpu != bp->cpu;
-}
-
-static const struct rhashtable_params bp_hash_params = {
-	.head_offset		= offsetof(struct perf_event, hw.bp_list),
-	.hashfn			= bp_hash_key,
-	.obj_hashfn		= bp_hash_event,
-	.obj_cmpfn		= bp_hash_compare,
-	.automatic_shrinking	= true,
-};
 
 /* Claims of @type that @task has under @cpu in the hash. */
 static unsigned int bp_held(struct bp_slots *s, const struct task_struct *task, int cpu,
 			    enum bp_type_idx type)
 {
-	struct bp_key key = { .task = task, .cpu = cpu };
-	struct rhlist_head *list, *pos;
 	struct perf_event *bp;
 	unsigned int nr = 0;
 
-	guard(rcu)();
-	list = rhltable_lookup(&s->by_task, &key, bp_hash_params);
-	rhl_for_each_entry_rcu(bp, pos, list, hw.bp_list)
-		nr += bp_slot_type(bp->attr.bp_type) == type;
+	hash_for_each_possible(s->by_task, bp, hw.bp_list, bp_hash_key(task, cpu)) {
+		nr += bp->hw.target == task && bp->cpu == cpu &&
+		      bp_slot_type(bp->attr.bp_type) == type;
+	}
 	return nr;
-}
-
-static int bp_hash_add(struct bp_slots *s, struct perf_event *bp)
-{
-	struct bp_key key = { .task = bp->hw.target, .cpu = bp->cpu };
-
-	if (!bp->hw.target)
-		return 0;
-	return rhltable_insert_key(&s->by_task, &key, &bp->hw.bp_list, bp_hash_params);
-}
-
-static int bp_hash_del(struct bp_slots *s, struct perf_event *bp)
-{
-	if (!bp->hw.target)
-		return 0;
-	return rhltable_remove(&s->by_task, &bp->hw.bp_list, bp_hash_params);
 }
 
 /* Largest number of slots that a holder needs. */
@@ -130,8 +74,18 @@ static void bp_histogram_step(struct bp_histogram *h, unsigned int low, bool add
 		bp_histogram_move(h, low + 1, low);
 }
 
-static unsigned int bp_cpu_needs(const struct bp_type_claims *t, int cpu)
+/**
+ * bp_slots_needed - number of slots of a type that a CPU may need
+ * @s: accounts
+ * @cpu: CPU number
+ * @type: type of the slots
+ *
+ * Context: bp_slots::lock, or nothing else uses @s
+ * Return: the number of slots
+ */
+unsigned int bp_slots_needed(const struct bp_slots *s, int cpu, enum bp_type_idx type)
 {
+	const struct bp_type_claims *t = &s->type[type];
 	const struct bp_cpu_claims *c = &t->cpu[cpu];
 
 	return c->bound + max(bp_histogram_max(&t->tasks), bp_histogram_max(&c->local));
@@ -166,7 +120,7 @@ static bool bp_room(struct bp_slots *s, const struct perf_event *bp, enum bp_typ
 	unsigned int any;
 
 	if (!task)
-		return bp_cpu_needs(t, bp->cpu) < t->slots;
+		return bp_slots_needed(s, bp->cpu, type) < t->slots;
 
 	any = bp_held(s, task, -1, type);
 	if (bp->cpu >= 0)
@@ -246,23 +200,22 @@ static void bp_count(struct bp_slots *s, struct perf_event *bp, enum bp_type_idx
 static int bp_claim(struct bp_slots *s, struct perf_event *bp)
 {
 	enum bp_type_idx type = bp_slot_type(bp->attr.bp_type);
-	int err;
 
 	if (!bp_room(s, bp, type))
 		return -ENOSPC;
 
-	/* Count before @bp is in the hash. Counting cannot fail, and is undone if hashing fails. */
+	/* Count before @bp is in the hash. */
 	bp_count(s, bp, type, true);
-	err = bp_hash_add(s, bp);
-	if (err)
-		bp_count(s, bp, type, false);
-	return err;
+	if (bp->hw.target)
+		hash_add(s->by_task, &bp->hw.bp_list, bp_hash_key(bp->hw.target, bp->cpu));
+	return 0;
 }
 
 static void bp_release(struct bp_slots *s, struct perf_event *bp)
 {
-	if (WARN_ON_ONCE(bp_hash_del(s, bp)))
+	if (WARN_ON_ONCE(bp->hw.target && !hash_hashed(&bp->hw.bp_list)))
 		return;
+	hash_del(&bp->hw.bp_list);
 	bp_count(s, bp, bp_slot_type(bp->attr.bp_type), false);
 }
 
@@ -272,13 +225,12 @@ static void bp_release(struct bp_slots *s, struct perf_event *bp)
  * @bp: breakpoint with attr.bp_type, cpu and hw.target set; cpu and hw.target do not change until
  *	the slot is released
  *
- * Context: any but NMI
- * Return: 0; -ENOSPC if a CPU could need more slots than it has; -ENOMEM, -E2BIG, -EBUSY from the
- *	hash table
+ * Context: process context
+ * Return: 0; -ENOSPC if a CPU could need more slots than it has
  */
 int bp_slots_claim(struct bp_slots *s, struct perf_event *bp)
 {
-	guard(spinlock_irqsave)(&s->lock);
+	guard(spinlock)(&s->lock);
 	return bp_claim(s, bp);
 }
 
@@ -287,11 +239,11 @@ int bp_slots_claim(struct bp_slots *s, struct perf_event *bp)
  * @s: accounts
  * @bp: breakpoint with a claim
  *
- * Context: any but NMI
+ * Context: process context
  */
 void bp_slots_release(struct bp_slots *s, struct perf_event *bp)
 {
-	guard(spinlock_irqsave)(&s->lock);
+	guard(spinlock)(&s->lock);
 	bp_release(s, bp);
 }
 
@@ -301,14 +253,14 @@ void bp_slots_release(struct bp_slots *s, struct perf_event *bp)
  * @bp: breakpoint with a claim
  * @bp_type: new type, which is stored in attr.bp_type
  *
- * Context: any but NMI
+ * Context: process context
  * Return: 0; -ENOSPC if there is no room for the new type: nothing is changed then
  */
 int bp_slots_retype(struct bp_slots *s, struct perf_event *bp, u32 bp_type)
 {
 	enum bp_type_idx from, to = bp_slot_type(bp_type);
 
-	guard(spinlock_irqsave)(&s->lock);
+	guard(spinlock)(&s->lock);
 	from = bp_slot_type(bp->attr.bp_type);
 	if (from == to) {
 		bp->attr.bp_type = bp_type;
@@ -336,7 +288,7 @@ int bp_slots_retype(struct bp_slots *s, struct perf_event *bp, u32 bp_type)
  *
  * Context: all other CPUs are stopped; NMI
  * Return: 0; -EBUSY if the CPUs were stopped while claims were changed; -ENOSPC; -EOPNOTSUPP for a
- *	task's breakpoint: its claim would need the hash table's locks
+ *	task's breakpoint
  */
 int bp_slots_claim_stopped(struct bp_slots *s, struct perf_event *bp)
 {
@@ -384,21 +336,6 @@ bool bp_slots_any(const struct bp_slots *s)
 }
 
 /**
- * bp_slots_needed - number of slots of a type that a CPU may need
- * @s: accounts
- * @cpu: CPU number
- * @type: type of the slots
- *
- * Context: any but NMI
- * Return: the number of slots
- */
-unsigned int bp_slots_needed(struct bp_slots *s, int cpu, enum bp_type_idx type)
-{
-	guard(spinlock_irqsave)(&s->lock);
-	return bp_cpu_needs(&s->type[type], cpu);
-}
-
-/**
  * bp_slots_destroy - free the accounts
  * @s: accounts without claims
  *
@@ -408,7 +345,6 @@ void bp_slots_destroy(struct bp_slots *s)
 {
 	int type;
 
-	rhltable_destroy(&s->by_task);
 	for (type = 0; type < TYPE_MAX; type++)
 		kfree(s->type[type].cpu);
 }
@@ -424,13 +360,10 @@ void bp_slots_destroy(struct bp_slots *s)
  */
 int bp_slots_init(struct bp_slots *s, unsigned int nr_cpus, const unsigned int slots[TYPE_MAX])
 {
-	int type, err;
+	int type;
 
 	spin_lock_init(&s->lock);
 	s->nr_cpus = nr_cpus;
-	err = rhltable_init(&s->by_task, &bp_hash_params);
-	if (err)
-		return err;
 
 	for (type = 0; type < TYPE_MAX; type++) {
 		struct bp_type_claims *t = &s->type[type];

@@ -10,13 +10,16 @@
 #ifndef _KERNEL_EVENTS_BREAKPOINT_SLOTS_H
 #define _KERNEL_EVENTS_BREAKPOINT_SLOTS_H
 
+#include <linux/hashtable.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
-#include <linux/rhashtable.h>
 #include <linux/spinlock.h>
 
 /* Most registers of a type that an architecture has. */
 #define BP_SLOTS_MAX	16
+
+/* Buckets of the hash of tasks' breakpoints, as a power of 2. */
+#define BP_HASH_BITS	10
 
 /**
  * struct bp_histogram - distribution of holders by the slots that they need
@@ -58,19 +61,20 @@ struct bp_type_claims {
 
 /**
  * struct bp_slots - the accounts
- * @lock: guards all members, and hw.bp_list and attr.bp_type of claimed breakpoints; irqsave
+ * @lock: guards all members, and hw.bp_list and attr.bp_type of claimed breakpoints
  * @nr_cpus: limit of CPU numbers
  * @type: claims, by enum bp_type_idx
  * @by_task: breakpoints of tasks, by task and CPU
  *
  * Claims are checked by histograms: the time under @lock depends on the number of debug registers
- * of a CPU, not on the number of breakpoints in the system.
+ * of a CPU, and not on the number of breakpoints in the system as long as the hash has a bucket for
+ * each task.
  */
 struct bp_slots {
 	spinlock_t		lock;		/* the accounts */
 	unsigned int		nr_cpus;
 	struct bp_type_claims	type[TYPE_MAX];
-	struct rhltable		by_task;
+	DECLARE_HASHTABLE(by_task, BP_HASH_BITS);
 };
 
 /* Index of the registers for a bp_type. */
@@ -87,6 +91,6 @@ int  bp_slots_retype(struct bp_slots *s, struct perf_event *bp, u32 bp_type);
 int  bp_slots_claim_stopped(struct bp_slots *s, struct perf_event *bp);
 int  bp_slots_release_stopped(struct bp_slots *s, struct perf_event *bp);
 bool bp_slots_any(const struct bp_slots *s);
-unsigned int bp_slots_needed(struct bp_slots *s, int cpu, enum bp_type_idx type);
+unsigned int bp_slots_needed(const struct bp_slots *s, int cpu, enum bp_type_idx type);
 
 #endif

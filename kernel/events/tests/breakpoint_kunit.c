@@ -103,7 +103,7 @@ static void bp_test_exit(struct kunit *test)
 		bp_test_release(t, 0);
 
 	KUNIT_EXPECT_FALSE(test, bp_slots_any(&t->slots));
-	KUNIT_EXPECT_EQ(test, atomic_read(&t->slots.by_task.ht.nelems), 0);
+	KUNIT_EXPECT_TRUE(test, hash_empty(t->slots.by_task));
 	for (type = 0; type < TYPE_MAX; type++) {
 		KUNIT_EXPECT_EQ(test, t->slots.type[type].nr_local, 0u);
 		for (cpu = 0; cpu < NR_CPUS_USED; cpu++)
