@@ -58,40 +58,52 @@ void perf_sched_key_put(void)
 		atomic_dec(&perf_sched_users);
 }
 
-/* A kind of side-band record: the number of events that request it, and the test for one. */
-struct account_kind {
-	atomic_t	*nr;
-	bool		(*is)(const struct perf_event_attr *attr);
+/* Kinds of side-band records. */
+enum {
+	KIND_COMM,
+	KIND_MMAP,
+	KIND_BUILD_ID,
+	KIND_TASK,
+	KIND_NAMESPACES,
+	KIND_SWITCH,
+	KIND_KSYMBOL,
+	KIND_BPF,
+	KIND_CGROUP,
+	KIND_TEXT_POKE,
+	NR_KINDS,
 };
 
-#define KIND(field, expr)							\
-	static bool kind_##field(const struct perf_event_attr *a) { return (expr); }
-KIND(comm, a->comm)
-KIND(mmap, a->mmap || a->mmap_data)
-KIND(build_id, a->build_id)
-KIND(task, a->task)
-KIND(namespaces, a->namespaces)
-KIND(context_switch, a->context_switch)
-KIND(ksymbol, a->ksymbol)
-KIND(bpf_event, a->bpf_event)
-KIND(cgroup, a->cgroup)
-KIND(text_poke, a->text_poke)
-
-static const struct account_kind kinds[] = {
-	{ &perf_nr_comm_events,		kind_comm },
-	{ &perf_nr_mmap_events,		kind_mmap },
-	{ &perf_nr_build_id_events,	kind_build_id },
-	{ &perf_nr_task_events,		kind_task },
-	{ &perf_nr_namespaces_events,	kind_namespaces },
-	{ &perf_nr_switch_events,	kind_context_switch },
-	{ &perf_nr_ksymbol_events,	kind_ksymbol },
-	{ &perf_nr_bpf_events,		kind_bpf_event },
-	{ &perf_nr_cgroup_events,	kind_cgroup },
-	{ &perf_nr_text_poke_events,	kind_text_poke },
+/* Number of events that request each kind. */
+static atomic_t *const kind_nr[NR_KINDS] = {
+	[KIND_COMM]		= &perf_nr_comm_events,
+	[KIND_MMAP]		= &perf_nr_mmap_events,
+	[KIND_BUILD_ID]		= &perf_nr_build_id_events,
+	[KIND_TASK]		= &perf_nr_task_events,
+	[KIND_NAMESPACES]	= &perf_nr_namespaces_events,
+	[KIND_SWITCH]		= &perf_nr_switch_events,
+	[KIND_KSYMBOL]		= &perf_nr_ksymbol_events,
+	[KIND_BPF]		= &perf_nr_bpf_events,
+	[KIND_CGROUP]		= &perf_nr_cgroup_events,
+	[KIND_TEXT_POKE]	= &perf_nr_text_poke_events,
 };
 
-/* perf_event::account_flags: a bit for each entry of kinds[], and the bits below. */
-#define ACCOUNT_KINDS	GENMASK(ARRAY_SIZE(kinds) - 1, 0)
+/* The kinds that @attr requests, a bit for each. */
+static unsigned int kinds_of(const struct perf_event_attr *attr)
+{
+	return attr->comm << KIND_COMM |
+	       (attr->mmap | attr->mmap_data) << KIND_MMAP |
+	       attr->build_id << KIND_BUILD_ID |
+	       attr->task << KIND_TASK |
+	       attr->namespaces << KIND_NAMESPACES |
+	       attr->context_switch << KIND_SWITCH |
+	       attr->ksymbol << KIND_KSYMBOL |
+	       attr->bpf_event << KIND_BPF |
+	       attr->cgroup << KIND_CGROUP |
+	       attr->text_poke << KIND_TEXT_POKE;
+}
+
+/* perf_event::account_flags: a bit for each kind, and the bits below. */
+#define ACCOUNT_KINDS	GENMASK(NR_KINDS - 1, 0)
 #define ACCOUNT_SCHED	BIT(16)
 #define ACCOUNT_CGROUP	BIT(17)
 #define ACCOUNT_FREQ	BIT(18)
@@ -134,13 +146,11 @@ static void account_freq_get(void) { }
 static void account_freq_put(void) { }
 #endif
 
-static void account_kinds(struct perf_event *event)
+static void account_kinds(unsigned int kinds, int by)
 {
-	for (int i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (kinds[i].is(&event->attr)) {
-			atomic_inc(kinds[i].nr);
-			event->account_flags |= BIT(i);
-		}
+	for (int i = 0; i < NR_KINDS; i++) {
+		if (kinds & BIT(i))
+			atomic_add(by, kind_nr[i]);
 	}
 }
 
@@ -155,8 +165,10 @@ void perf_account(struct perf_event *event)
 	if (event->parent)
 		return;
 
-	if (perf_event_is_sideband(event))
-		account_kinds(event);
+	if (perf_event_is_sideband(event)) {
+		event->account_flags |= kinds_of(&event->attr);
+		account_kinds(event->account_flags, 1);
+	}
 	if (event->attr.freq && is_sampling_event(event)) {
 		account_freq_get();
 		event->account_flags |= ACCOUNT_FREQ;
@@ -186,10 +198,8 @@ void perf_unaccount(struct perf_event *event)
 	if (!flags)
 		return;
 	event->account_flags = 0;
-	for (int i = 0; flags & ACCOUNT_KINDS && i < ARRAY_SIZE(kinds); i++) {
-		if (flags & BIT(i))
-			atomic_dec(kinds[i].nr);
-	}
+	if (flags & ACCOUNT_KINDS)
+		account_kinds(flags, -1);
 	if (flags & ACCOUNT_FREQ)
 		account_freq_put();
 #ifdef CONFIG_CGROUP_PERF
