@@ -285,7 +285,7 @@ void perf_epc_free_dropped(struct perf_event_context *ctx)
 
 	if (list_empty(&ctx->dropped))
 		return;
-	scoped_guard(raw_spinlock_irqsave, &ctx->lock)
+	scoped_guard(perf_irqsave, &ctx->lock)
 		list_splice_init(&ctx->dropped, &dropped);
 	list_for_each_entry_safe(epc, next, &dropped, entry)
 		perf_epc_free(ctx, epc);
@@ -432,4 +432,23 @@ struct perf_event_context *perf_event_ctx_lock(struct perf_event *event)
 void perf_event_ctx_unlock(struct perf_event_context *ctx)
 {
 	mutex_unlock(&ctx->mutex);
+}
+
+/*
+ * The two functions of guard(perf_irqsave) are neutral for sparse, which does not see the second
+ * one called.
+ */
+noinline unsigned long perf_lock_irqsave(raw_spinlock_t *lock)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(lock, flags);
+	__release(lock);
+	return flags;
+}
+
+noinline void perf_unlock_irqrestore(raw_spinlock_t *lock, unsigned long flags)
+{
+	__acquire(lock);
+	raw_spin_unlock_irqrestore(lock, flags);
 }

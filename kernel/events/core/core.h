@@ -527,4 +527,14 @@ static inline struct perf_cpu_pmu_context *perf_this_cpc(struct pmu *pmu)
 struct perf_event_context *perf_event_ctx_lock(struct perf_event *event);
 void perf_event_ctx_unlock(struct perf_event_context *ctx);
 
+unsigned long perf_lock_irqsave(raw_spinlock_t *lock);
+void perf_unlock_irqrestore(raw_spinlock_t *lock, unsigned long flags);
+
+/*
+ * As guard(raw_spinlock_irqsave), without a copy of the lock operations at each user: for all but
+ * frequent paths.
+ */
+DEFINE_LOCK_GUARD_1(perf_irqsave, raw_spinlock_t, _T->flags = perf_lock_irqsave(_T->lock),
+		    perf_unlock_irqrestore(_T->lock, _T->flags), unsigned long flags)
+
 #endif

@@ -72,7 +72,7 @@ void perf_pmu_cpc_init(struct pmu *pmu, struct perf_cpu_pmu_context *cpc, int cp
 	cpc->cpu_supported = true;
 	perf_pmu_timer_setup(cpc, pmu);
 
-	guard(raw_spinlock_irqsave)(&ctx->lock);
+	guard(perf_irqsave)(&ctx->lock);
 	perf_epc_attach(ctx, epc);
 }
 
@@ -87,7 +87,7 @@ static void pmu_free_cpu_state(struct pmu *pmu)
 
 			if (cpc->epc.pmu) {
 				hrtimer_cancel(&cpc->timer);
-				guard(raw_spinlock_irqsave)(&ctx->lock);
+				guard(perf_irqsave)(&ctx->lock);
 				list_del(&cpc->epc.entry);
 			}
 			kfree(cpc->epc.sched);

@@ -102,16 +102,15 @@ int __perf_refuse_3(int err, const char *fmt, u64 arg0, u64 arg1, u64 arg2)
 	const u64 arg[] = { arg0, arg1, arg2 };
 	struct perf_refusal_bucket *b = refusal_bucket(current);
 	struct perf_refusal *r;
-	unsigned long flags;
 
-	raw_spin_lock_irqsave(&b->lock, flags);
-	r = refusal_slot(b);
-	r->tid = current->pid;
-	r->nr = atomic_inc_return(&nr_refusals);
-	r->start = current->start_boottime;
-	r->fmt = refusal_lasting(fmt);
-	memcpy(r->arg, arg, sizeof(r->arg));
-	raw_spin_unlock_irqrestore(&b->lock, flags);
+	scoped_guard(perf_irqsave, &b->lock) {
+		r = refusal_slot(b);
+		r->tid = current->pid;
+		r->nr = atomic_inc_return(&nr_refusals);
+		r->start = current->start_boottime;
+		r->fmt = refusal_lasting(fmt);
+		memcpy(r->arg, arg, sizeof(r->arg));
+	}
 
 	if (trace_perf_event_refused_enabled()) {
 		char text[128];
@@ -155,7 +154,7 @@ bool perf_refused_since(unsigned int before)
 
 	if (perf_refusals() == before)
 		return false;
-	guard(raw_spinlock_irqsave)(&b->lock);
+	guard(perf_irqsave)(&b->lock);
 	r = refusal_find(b);
 	return r && (int)(r->nr - before) > 0;
 }
@@ -173,7 +172,7 @@ int perf_refusal_format(char *buf, size_t size)
 	struct perf_refusal_bucket *b = refusal_bucket(current);
 	struct perf_refusal *r;
 
-	guard(raw_spinlock_irqsave)(&b->lock);
+	guard(perf_irqsave)(&b->lock);
 	r = refusal_find(b);
 	return r ? refusal_print(buf, size, r->fmt, r->arg) : 0;
 }

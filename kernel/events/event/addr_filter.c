@@ -56,7 +56,7 @@ static void addr_filter_swap_lists(struct perf_event *event, struct list_head *f
 	struct perf_addr_filters_head *head = &event->addr_filters;
 	LIST_HEAD(old);
 
-	guard(raw_spinlock_irqsave)(&head->lock);
+	guard(perf_irqsave)(&head->lock);
 	if (!head->nr_file_filters && nr_files)
 		atomic_inc(&nr_file_filter_events);
 	if (head->nr_file_filters && !nr_files)
@@ -227,7 +227,7 @@ static bool addr_filter_find_ranges(struct perf_event *event, struct mm_struct *
 	struct perf_addr_filter_range *range = event->addr_filter_ranges;
 	struct perf_addr_filter *filter;
 
-	guard(raw_spinlock_irqsave)(&head->lock);
+	guard(perf_irqsave)(&head->lock);
 	if (mm && READ_ONCE(event->hw.target->mm) != mm)
 		return false;
 	list_for_each_entry(filter, &head->list, entry) {
@@ -348,7 +348,7 @@ void perf_addr_filters_mmap(struct vm_area_struct *vma)
 	    !(vma->vm_flags & VM_EXEC))
 		return;
 
-	guard(raw_spinlock_irqsave)(&ctx->lock);
+	guard(perf_irqsave)(&ctx->lock);
 	list_for_each_entry(event, &ctx->event_list, event_entry) {
 		if (has_addr_filter(event))
 			addr_filter_follow_mmap(event, vma);
@@ -376,7 +376,7 @@ void perf_addr_filters_exec(struct perf_event *event)
  */
 void perf_addr_filters_clone(struct perf_event *to, struct perf_event *from)
 {
-	guard(raw_spinlock_irqsave)(&perf_event_addr_filters(from)->lock);
+	guard(perf_irqsave)(&perf_event_addr_filters(from)->lock);
 	memcpy(to->addr_filter_ranges, from->addr_filter_ranges,
 	       from->pmu->nr_addr_filters * sizeof(*from->addr_filter_ranges));
 }

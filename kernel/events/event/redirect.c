@@ -15,8 +15,6 @@
 
 #include "event.h"
 
-DEFINE_SPINLOCK(perf_buffers_lock);
-
 static void redirect_leave_list(struct perf_event *event)
 {
 	lockdep_assert_held(&perf_buffers_lock);
@@ -53,7 +51,7 @@ void perf_buffer_attach(struct perf_buffer *rb, struct perf_event *event)
 	redirect_wait_for_list(event);
 	perf_buffer_get(rb);
 	rb->multi_writer = event_is_multi_writer(event);
-	guard(spinlock)(&perf_buffers_lock);
+	guard(perf_buffers)();
 	list_add_rcu(&event->rb_entry, &rb->events);
 	rcu_assign_pointer(event->rb, rb);
 }
@@ -93,7 +91,7 @@ static int redirect_to_none(struct perf_event *event)
 	struct perf_buffer *rb;
 	int ret;
 
-	scoped_guard(spinlock, &perf_buffers_lock) {
+	scoped_guard(perf_buffers) {
 		ret = redirect_check_mapped(event);
 		if (ret)
 			return ret;
@@ -131,7 +129,7 @@ void perf_buffer_set_multi_writer(struct perf_event *target)
 {
 	struct perf_buffer *rb;
 
-	scoped_guard(spinlock, &perf_buffers_lock) {
+	scoped_guard(perf_buffers) {
 		rb = perf_event_rb_locked(target);
 		if (!rb)
 			return;
@@ -150,7 +148,7 @@ static int redirect_mark_target(struct perf_event *event, struct perf_event *tar
 
 	if (!event_is_multi_writer(event))
 		return 0;
-	scoped_guard(spinlock, &perf_buffers_lock) {
+	scoped_guard(perf_buffers) {
 		ret = redirect_check_mapped(event);
 		if (ret || perf_event_rb_locked(event) == perf_event_rb_locked(target))
 			return ret;
@@ -169,7 +167,7 @@ static int redirect_switch_pointer(struct perf_event *event, struct perf_event *
 	struct perf_buffer *rb;
 	int ret;
 
-	guard(spinlock)(&perf_buffers_lock);
+	guard(perf_buffers)();
 	rb = perf_event_rb_locked(target);
 	*before = perf_event_rb_locked(event);
 	*now = rb;
@@ -207,7 +205,7 @@ static void redirect_switch_list(struct perf_event *event, struct perf_buffer *r
 	redirect_wait_for_list(event);
 
 	perf_buffer_get(rb);
-	scoped_guard(spinlock, &perf_buffers_lock) {
+	scoped_guard(perf_buffers) {
 		list_add_rcu(&event->rb_entry, &rb->events);
 		late = !rb->mmap_count;
 		if (late)

@@ -168,7 +168,7 @@ static void exit_detach_all(struct perf_event_context *ctx, struct task_struct *
 	LIST_HEAD(leaving);
 
 	guard(mutex)(&ctx->mutex);
-	scoped_guard(raw_spinlock_irq, &ctx->lock) {
+	scoped_guard(perf_irqsave, &ctx->lock) {
 		perf_detach_all_locked(ctx);
 		list_splice_init(&ctx->event_list, &leaving);
 	}
@@ -205,7 +205,7 @@ static struct perf_event_context *exit_take_context(struct task_struct *task)
 	if (!ctx)
 		return NULL;
 
-	scoped_guard(raw_spinlock_irq, &ctx->lock) {
+	scoped_guard(perf_irqsave, &ctx->lock) {
 		/* The counters stop here. */
 		if (ctx->active_cpu >= 0)
 			perf_ctx_sched_out_locked(ctx);

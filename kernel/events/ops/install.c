@@ -132,14 +132,12 @@ void perf_attach_unpublished(struct perf_event_context *ctx, struct perf_event *
 void perf_start_unpublished(struct perf_event_context *ctx)
 {
 	struct perf_event *event;
-	unsigned long flags;
 
-	raw_spin_lock_irqsave(&ctx->lock, flags);
+	guard(perf_irqsave)(&ctx->lock);
 	list_for_each_entry(event, &ctx->event_list, event_entry) {
 		if (event->group_leader == event && event->state >= PERF_EVENT_STATE_INACTIVE)
 			perf_sched_group_changed(event);
 	}
-	raw_spin_unlock_irqrestore(&ctx->lock, flags);
 }
 
 static int install_call(struct perf_event_context *ctx, void *arg)

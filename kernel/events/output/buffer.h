@@ -318,9 +318,14 @@ static __always_inline struct perf_event *perf_event_top(struct perf_event *even
 	return event->parent ?: event;
 }
 
-extern spinlock_t perf_buffers_lock;
-
 /* ring_buffer.c */
+extern spinlock_t perf_buffers_lock;
+void perf_buffers_acquire(void);
+void perf_buffers_release(void);
+
+/* guard(perf_buffers)(): perf_buffers_lock, without a copy of its operations at each user. */
+DEFINE_LOCK_GUARD_0(perf_buffers, perf_buffers_acquire(), perf_buffers_release())
+
 struct perf_buffer *perf_buffer_alloc(struct perf_event *event, unsigned long nr_pages,
 				      bool writable);
 void perf_buffer_get(struct perf_buffer *rb);

@@ -21,6 +21,24 @@
 
 #include "output.h"
 
+DEFINE_SPINLOCK(perf_buffers_lock);
+
+/*
+ * The two functions of guard(perf_buffers) are neutral for sparse, which does not see the second
+ * one called.
+ */
+void perf_buffers_acquire(void)
+{
+	spin_lock(&perf_buffers_lock);
+	__release(&perf_buffers_lock);
+}
+
+void perf_buffers_release(void)
+{
+	__acquire(&perf_buffers_lock);
+	spin_unlock(&perf_buffers_lock);
+}
+
 /* Data pages of a buffer that an RCU callback frees by itself. */
 #define FREE_AT_ONCE 1024
 

@@ -147,12 +147,12 @@ static int cross_call_any_cpu(struct cross_call *call)
 	struct perf_event_context *ctx = call->ctx, *cpu_ctx;
 
 	if (!ctx->cgrp) {
-		guard(raw_spinlock_irqsave)(&ctx->lock);
+		guard(perf_irqsave)(&ctx->lock);
 		return cross_call_inactive(call);
 	}
 	/* All cgroup contexts of an offline CPU use its PMU contexts: change one at a time. */
 	cpu_ctx = &per_cpu(perf_cpu_context, ctx->cpu).ctx;
-	guard(raw_spinlock_irqsave)(&cpu_ctx->lock);
+	guard(perf_irqsave)(&cpu_ctx->lock);
 	perf_cgroup_ctx_lock(ctx, cpu_ctx);
 	cross_call_inactive(call);
 	raw_spin_unlock(&ctx->lock);

@@ -121,7 +121,7 @@ static void mmap_uncount_in_ctx(struct perf_event *event)
 {
 	struct perf_event_context *ctx = event->ctx;
 
-	guard(raw_spinlock_irqsave)(&ctx->lock);
+	guard(perf_irqsave)(&ctx->lock);
 	if (!--ctx->nr_mapped)
 		ctx->counterless_pages = false;
 	mmap_set_user_page_mapped(event);
@@ -169,7 +169,7 @@ static void mmap_vma_open(struct vm_area_struct *vma)
 	struct perf_buffer *rb = vma->vm_private_data;
 	bool other_mm;
 
-	scoped_guard(spinlock, &perf_buffers_lock) {
+	scoped_guard(perf_buffers) {
 		mmap_count_vma(event, rb, mmap_is_aux(vma));
 		other_mm = !mmap_is_aux(vma) && rb->page_event == event &&
 			   mmap_is_by_other_mm(event, vma);
@@ -190,7 +190,7 @@ static void mmap_aux_unmapped(struct perf_event *event, struct perf_buffer *rb)
 	struct perf_aux *aux;
 
 	lockdep_assert_held(&event->mmap_mutex);
-	scoped_guard(spinlock, &perf_buffers_lock) {
+	scoped_guard(perf_buffers) {
 		aux = mmap_aux_locked(rb);
 		if (--aux->mmap_count)
 			return;
@@ -202,7 +202,7 @@ static void mmap_aux_unmapped(struct perf_event *event, struct perf_buffer *rb)
 		perf_buffer_get(rb);	/* leak memory that a device may still write to */
 		return;
 	}
-	scoped_guard(spinlock, &perf_buffers_lock)
+	scoped_guard(perf_buffers)
 		RCU_INIT_POINTER(rb->aux, NULL);
 	perf_aux_free(aux);
 }
@@ -212,7 +212,7 @@ static bool mmap_drop_vma(struct perf_event *event, struct perf_buffer *rb, bool
 {
 	struct perf_event *each, *next;
 
-	guard(spinlock)(&perf_buffers_lock);
+	guard(perf_buffers)();
 	*event_last = atomic_dec_and_test(&event->mmap_count);
 	if (*event_last)
 		perf_buffer_detach(event);
@@ -329,7 +329,7 @@ static struct perf_buffer *mmap_data_again(struct perf_event *event,
 {
 	struct perf_buffer *rb;
 
-	guard(spinlock)(&perf_buffers_lock);
+	guard(perf_buffers)();
 	rb = perf_event_rb_locked(event);
 	if (!rb)
 		return NULL;
@@ -458,7 +458,7 @@ static int mmap_aux_new(struct perf_event *event, struct perf_buffer *rb,
 		return PTR_ERR(aux);
 	}
 
-	scoped_guard(spinlock, &perf_buffers_lock) {
+	scoped_guard(perf_buffers) {
 		ret = mmap_aux_again(event, rb, vma);
 		if (ret > 0) {
 			aux->charge = charge;
@@ -477,14 +477,14 @@ static struct perf_buffer *mmap_aux(struct perf_event *event, struct vm_area_str
 	struct perf_buffer *rb;
 	int ret;
 
-	scoped_guard(spinlock, &perf_buffers_lock) {
+	scoped_guard(perf_buffers) {
 		rb = perf_event_rb_locked(event);
 		if (rb)
 			perf_buffer_get(rb);
 	}
 	ret = mmap_check_aux(event, rb, vma);
 	if (!ret) {
-		scoped_guard(spinlock, &perf_buffers_lock)
+		scoped_guard(perf_buffers)
 			ret = mmap_aux_again(event, rb, vma);
 	}
 	if (ret > 0)
