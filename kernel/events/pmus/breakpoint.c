@@ -190,17 +190,6 @@ static int bp_event_init(struct perf_event *bp)
 	return 0;
 }
 
-static void bp_start(struct perf_event *bp, int flags)
-{
-	bp->hw.state = 0;
-}
-
-/* The debug registers do not change before pmu::del; hits are not counted. */
-static void bp_stop(struct perf_event *bp, int flags)
-{
-	bp->hw.state = PERF_HES_STOPPED;
-}
-
 static int bp_add(struct perf_event *bp, int flags)
 {
 	bp->hw.state = flags & PERF_EF_START ? 0 : PERF_HES_STOPPED;
@@ -215,13 +204,14 @@ static void bp_del(struct perf_event *bp, int flags)
 	arch_uninstall_hw_breakpoint(bp);
 }
 
+/* A breakpoint that is stopped stays in its debug register until pmu::del. */
 static struct pmu perf_breakpoint_pmu = {
 	.task_ctx_nr	= perf_sw_context,
 	.event_init	= bp_event_init,
 	.add		= bp_add,
 	.del		= bp_del,
-	.start		= bp_start,
-	.stop		= bp_stop,
+	.start		= perf_swevent_start,
+	.stop		= perf_swevent_stop,
 	.read		= hw_breakpoint_pmu_read,
 };
 

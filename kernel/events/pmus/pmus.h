@@ -17,6 +17,9 @@
 void perf_swevent_event(struct perf_event *event, u64 nr, struct perf_sample_data *data,
 			struct pt_regs *regs);
 int  perf_swevent_init(struct perf_event *event);
+void perf_swevent_start(struct perf_event *event, int flags);
+void perf_swevent_stop(struct perf_event *event, int flags);
+void perf_swevent_read(struct perf_event *event);
 extern struct pmu perf_software_pmu;
 int __init perf_software_init(void);
 

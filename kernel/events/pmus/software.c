@@ -221,17 +221,31 @@ static void software_del(struct perf_event *event, int flags)
 		hlist_del_rcu(&event->hlist_entry);
 }
 
-static void software_start(struct perf_event *event, int flags)
+/**
+ * perf_swevent_start - pmu::start of software, tracing and breakpoint PMUs: hits count from now on
+ * @event: event that pmu::add has added
+ * @flags: PERF_EF_*
+ */
+void perf_swevent_start(struct perf_event *event, int flags)
 {
 	event->hw.state = 0;
 }
 
-static void software_stop(struct perf_event *event, int flags)
+/**
+ * perf_swevent_stop - pmu::stop of software, tracing and breakpoint PMUs: hits are not counted
+ * @event: event that pmu::add has added
+ * @flags: PERF_EF_*
+ */
+void perf_swevent_stop(struct perf_event *event, int flags)
 {
 	event->hw.state = PERF_HES_STOPPED;
 }
 
-static void software_read(struct perf_event *event)
+/**
+ * perf_swevent_read - pmu::read of PMUs that keep perf_event::count up to date
+ * @event: any event
+ */
+void perf_swevent_read(struct perf_event *event)
 {
 }
 
@@ -286,9 +300,9 @@ struct pmu perf_software_pmu = {
 	.event_init	= perf_swevent_init,
 	.add		= software_add,
 	.del		= software_del,
-	.start		= software_start,
-	.stop		= software_stop,
-	.read		= software_read,
+	.start		= perf_swevent_start,
+	.stop		= perf_swevent_stop,
+	.read		= perf_swevent_read,
 };
 
 int __init perf_software_init(void)

@@ -107,7 +107,7 @@ static void tp_deliver_to_task(struct task_struct *task, u16 type, u64 count,
 	if (!ctx)
 		return;
 
-	guard(raw_spinlock_irqsave)(&ctx->lock);
+	guard(perf_irqsave)(&ctx->lock);
 	list_for_each_entry(event, &ctx->event_list, event_entry) {
 		if (event->cpu == cpu && tp_targets(event, type))
 			tp_deliver(event, count, raw, regs);
@@ -170,24 +170,10 @@ void perf_trace_run_bpf_submit(void *raw_data, int size, int rctx, struct trace_
 }
 EXPORT_SYMBOL_GPL(perf_trace_run_bpf_submit);
 
-static void tp_start(struct perf_event *event, int flags)
-{
-	event->hw.state = 0;
-}
-
-static void tp_stop(struct perf_event *event, int flags)
-{
-	event->hw.state = PERF_HES_STOPPED;
-}
-
 static int tp_add(struct perf_event *event, int flags)
 {
 	event->hw.state = 0;
 	return perf_trace_add(event, flags);
-}
-
-static void tp_read(struct perf_event *event)
-{
 }
 
 /* What event_init of all three PMUs has in common. */
@@ -276,9 +262,9 @@ static int tracepoint_init(struct perf_event *event)
 	.event_init	= _init,				\
 	.add		= tp_add,				\
 	.del		= perf_trace_del,			\
-	.start		= tp_start,				\
-	.stop		= tp_stop,				\
-	.read		= tp_read,				\
+	.start		= perf_swevent_start,			\
+	.stop		= perf_swevent_stop,			\
+	.read		= perf_swevent_read,			\
 }
 
 static struct pmu perf_tracepoint_pmu = TRACING_PMU(tracepoint_init, NULL);
