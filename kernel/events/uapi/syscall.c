@@ -302,11 +302,6 @@ static int open_bind_aux(struct perf_open *o)
 	return 0;
 }
 
-static int open_check_exclusive(struct perf_open *o)
-{
-	return perf_exclusive_check(o->event, o->ctx);
-}
-
 static int open_make_file(struct perf_open *o)
 {
 	struct file *file = anon_inode_getfile("[perf_event]", &perf_event_fops, NULL, O_RDWR);
@@ -314,17 +309,6 @@ static int open_make_file(struct perf_open *o)
 	if (IS_ERR(file))
 		return perf_refuse(PTR_ERR(file), "no file can be had");
 	o->file = file;
-	return 0;
-}
-
-static int open_allocate_epc(struct perf_open *o)
-{
-	return perf_install_prepare(o->ctx, o->event, &o->epc);
-}
-
-static int open_install(struct perf_open *o)
-{
-	perf_install(o->ctx, o->event, o->epc);
 	return 0;
 }
 
@@ -336,44 +320,31 @@ static void open_set_owner(struct perf_event *event)
 	list_add_tail(&event->owner_entry, &current->perf_event_list);
 }
 
-static int (* const open_steps[])(struct perf_open *o) = {
-	open_make_event,
-	open_set_clock,
-	open_check_access,
-	open_lock_context,
-	open_check_group,
-	open_set_output,
-	open_check_read_size,
-	open_bind_aux,
-	open_check_exclusive,
-	open_make_file,
-	open_allocate_epc,
-	open_install,
-};
-
 static int open_prepare(struct perf_open *o, struct perf_event_attr __user *uattr, int group_fd)
 {
-	int ret;
+	return open_check_flags(o) ?:
+	       perf_copy_attr(uattr, &o->attr) ?:
+	       perf_attr_permitted(&o->attr) ?:
+	       open_check_target(o) ?:
+	       open_reserve_fd(o) ?:
+	       open_get_group(o, group_fd) ?:
+	       open_get_task(o);
+}
 
-	ret = open_check_flags(o);
-	if (ret)
-		return ret;
-	ret = perf_copy_attr(uattr, &o->attr);
-	if (ret)
-		return ret;
-	ret = perf_attr_permitted(&o->attr);
-	if (ret)
-		return ret;
-	ret = open_check_target(o);
-	if (ret)
-		return ret;
-	ret = open_reserve_fd(o);
-	if (ret)
-		return ret;
-	ret = open_get_group(o, group_fd);
-	if (ret)
-		return ret;
-	return open_get_task(o);
+/* Makes the event and everything that can fail before it is installed. */
+static int open_make(struct perf_open *o)
+{
+	return open_make_event(o) ?:
+	       open_set_clock(o) ?:
+	       open_check_access(o) ?:
+	       open_lock_context(o) ?:
+	       open_check_group(o) ?:
+	       open_set_output(o) ?:
+	       open_check_read_size(o) ?:
+	       open_bind_aux(o) ?:
+	       perf_exclusive_check(o->event, o->ctx) ?:
+	       open_make_file(o) ?:
+	       perf_install_prepare(o->ctx, o->event, &o->epc);
 }
 
 /* Releases what is held during the call, successful or not. */
@@ -412,11 +383,10 @@ SYSCALL_DEFINE5(perf_event_open, struct perf_event_attr __user *, attr_uptr, pid
 		int, group_fd, unsigned long, flags)
 {
 	struct perf_open o = { .pid = pid, .cpu = cpu, .flags = flags, .fd = -1 };
-	int ret = open_prepare(&o, attr_uptr, group_fd);
+	int ret = open_prepare(&o, attr_uptr, group_fd) ?: open_make(&o);
 
-	for (int i = 0; !ret && i < ARRAY_SIZE(open_steps); i++)
-		ret = open_steps[i](&o);
-
+	if (!ret)
+		perf_install(o.ctx, o.event, o.epc);
 	open_unlock(&o);
 	if (ret) {
 		open_undo(&o);
