@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ioctl(2): the table of requests.
+ * ioctl(2) of an event.
  *
  * Locks: ctx->mutex to walk a group; callees take their own.
  */
@@ -30,21 +30,6 @@ static long ioc_for_group_or_event(struct perf_event *event, unsigned long arg,
 		perf_event_visit_children(sibling, fn);
 	perf_event_ctx_unlock(ctx);
 	return 0;
-}
-
-static long ioc_enable(struct perf_event *event, unsigned long arg)
-{
-	return ioc_for_group_or_event(event, arg, perf_event_enable);
-}
-
-static long ioc_disable(struct perf_event *event, unsigned long arg)
-{
-	return ioc_for_group_or_event(event, arg, perf_event_disable);
-}
-
-static long ioc_reset(struct perf_event *event, unsigned long arg)
-{
-	return ioc_for_group_or_event(event, arg, perf_event_reset);
 }
 
 static long ioc_refresh(struct perf_event *event, unsigned long arg)
@@ -84,11 +69,6 @@ static long ioc_set_output(struct perf_event *event, unsigned long arg)
 	return perf_event_set_output(event, fd_file(output)->private_data);
 }
 
-static long ioc_set_filter(struct perf_event *event, unsigned long arg)
-{
-	return perf_event_set_filter(event, (void __user *)arg);
-}
-
 static long ioc_set_bpf(struct perf_event *event, unsigned long arg)
 {
 	struct bpf_prog *prog = bpf_prog_get(arg);
@@ -100,11 +80,6 @@ static long ioc_set_bpf(struct perf_event *event, unsigned long arg)
 	if (ret)
 		bpf_prog_put(prog);
 	return ret;
-}
-
-static long ioc_pause_output(struct perf_event *event, unsigned long arg)
-{
-	return perf_event_pause_output(event, !!arg);
 }
 
 /* Reasons for the errnos of perf_event_query_prog_array(). */
@@ -214,52 +189,60 @@ static long ioc_modify_attributes(struct perf_event *event, unsigned long arg)
 	return ioc_modify_breakpoint(event, &attr);
 }
 
-#define REQUEST(_name, _fn, _pointer)						\
-	[_IOC_NR(PERF_EVENT_IOC_##_name)] = { PERF_EVENT_IOC_##_name, _fn, _pointer }
-
-static const struct {
-	unsigned int	cmd;
-	long		(*fn)(struct perf_event *event, unsigned long arg);
-	bool		pointer;	/* @cmd contains the size of a pointer */
-} requests[] = {
-	REQUEST(ENABLE, ioc_enable, false),
-	REQUEST(DISABLE, ioc_disable, false),
-	REQUEST(REFRESH, ioc_refresh, false),
-	REQUEST(RESET, ioc_reset, false),
-	REQUEST(PERIOD, ioc_period, false),
-	REQUEST(SET_OUTPUT, ioc_set_output, false),
-	REQUEST(SET_FILTER, ioc_set_filter, true),
-	REQUEST(ID, ioc_id, true),
-	REQUEST(SET_BPF, ioc_set_bpf, false),
-	REQUEST(PAUSE_OUTPUT, ioc_pause_output, false),
-	REQUEST(QUERY_BPF, ioc_query_bpf, true),
-	REQUEST(MODIFY_ATTRIBUTES, ioc_modify_attributes, true),
-};
-
 long perf_event_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct perf_event *event = file->private_data;
 	int ret = security_perf_event_write(event);
-	unsigned int nr = _IOC_NR(cmd);
 
 	if (ret)
 		return perf_refuse(ret, "security module: no ioctl");
-	if (nr < ARRAY_SIZE(requests) && requests[nr].cmd == cmd)
-		return requests[nr].fn(event, arg);
+	switch (cmd) {
+	case PERF_EVENT_IOC_ENABLE:
+		return ioc_for_group_or_event(event, arg, perf_event_enable);
+	case PERF_EVENT_IOC_DISABLE:
+		return ioc_for_group_or_event(event, arg, perf_event_disable);
+	case PERF_EVENT_IOC_RESET:
+		return ioc_for_group_or_event(event, arg, perf_event_reset);
+	case PERF_EVENT_IOC_REFRESH:
+		return ioc_refresh(event, arg);
+	case PERF_EVENT_IOC_PERIOD:
+		return ioc_period(event, arg);
+	case PERF_EVENT_IOC_SET_OUTPUT:
+		return ioc_set_output(event, arg);
+	case PERF_EVENT_IOC_SET_FILTER:
+		return perf_event_set_filter(event, (void __user *)arg);
+	case PERF_EVENT_IOC_ID:
+		return ioc_id(event, arg);
+	case PERF_EVENT_IOC_SET_BPF:
+		return ioc_set_bpf(event, arg);
+	case PERF_EVENT_IOC_PAUSE_OUTPUT:
+		return perf_event_pause_output(event, !!arg);
+	case PERF_EVENT_IOC_QUERY_BPF:
+		return ioc_query_bpf(event, arg);
+	case PERF_EVENT_IOC_MODIFY_ATTRIBUTES:
+		return ioc_modify_attributes(event, arg);
+	}
 	return perf_refuse(-ENOTTY, "ioctl: there is no request %#llx", cmd);
 }
 
 #ifdef CONFIG_COMPAT
-/* 32-bit callers use another number for requests that contain the size of a pointer. */
+/* Requests that contain the size of a pointer. 32-bit callers use other numbers for them. */
+static const unsigned int pointer_requests[] = {
+	PERF_EVENT_IOC_SET_FILTER,
+	PERF_EVENT_IOC_ID,
+	PERF_EVENT_IOC_QUERY_BPF,
+	PERF_EVENT_IOC_MODIFY_ATTRIBUTES,
+};
+
 static unsigned int ioc_native_cmd(unsigned int cmd)
 {
-	for (int i = 0; i < ARRAY_SIZE(requests); i++) {
-		unsigned int native = requests[i].cmd;
+	const unsigned int size_mask = _IOC_SIZEMASK << _IOC_SIZESHIFT;
 
-		if (requests[i].pointer &&
-		    _IOC_SIZE(cmd) == sizeof(compat_uptr_t) &&
-		    (native & ~(_IOC_SIZEMASK << _IOC_SIZESHIFT)) ==
-		    (cmd & ~(_IOC_SIZEMASK << _IOC_SIZESHIFT)))
+	for (int i = 0; i < ARRAY_SIZE(pointer_requests); i++) {
+		unsigned int native = pointer_requests[i];
+
+		if (_IOC_SIZE(cmd) == sizeof(compat_uptr_t) &&
+		    (native & ~size_mask) == (cmd & ~size_mask))
 			return native;
 	}
 	return cmd;
