@@ -14,6 +14,7 @@
 #define KIND_RDPMC	8	/* the kinds before it are groups of MSRs */
 #define KIND_BRANCH	12	/* so are those from here on */
 #define KIND_PEBS	13
+#define KIND_IBS	14
 
 static void read_kind(unsigned int kind, uint64_t *reads, uint64_t *writes)
 {
@@ -26,7 +27,7 @@ static void read_kind(unsigned int kind, uint64_t *reads, uint64_t *writes)
 
 static bool kind_is_of_msrs(unsigned int kind)
 {
-	return kind < KIND_RDPMC || kind == KIND_BRANCH || kind == KIND_PEBS;
+	return kind < KIND_RDPMC || (kind >= KIND_BRANCH && kind <= KIND_IBS);
 }
 
 bool access_counts(struct access *access)
@@ -37,7 +38,7 @@ bool access_counts(struct access *access)
 	*access = (struct access) { 0 };
 	if (!getenv("PMU_STATS"))
 		return false;
-	for (kind = 0; kind <= KIND_PEBS; kind++) {
+	for (kind = 0; kind <= KIND_IBS; kind++) {
 		if (!kind_is_of_msrs(kind))
 			continue;
 		read_kind(kind, &reads, &writes);

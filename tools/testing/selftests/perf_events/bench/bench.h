@@ -60,6 +60,8 @@ enum probe {
  * @stack: bytes of PERF_SAMPLE_STACK_USER
  * @precise: attr.precise_ip; such hardware events are instructions alone
  * @branches: samples have all branches of user space
+ * @topdown: such hardware events are slots, which lead the group, and top-down metrics
+ * @ibs: such a hardware event is of AMD's instruction based sampling, of ops
  * @period: sample each @period events; 0 counts only
  * @sample_type: what a sample holds
  */
@@ -81,6 +83,8 @@ struct events {
 	unsigned int	stack;
 	unsigned int	precise;
 	bool		branches;
+	bool		topdown;
+	bool		ibs;
 	uint64_t	period;
 	uint64_t	sample_type;
 };

@@ -31,6 +31,13 @@ static const uint64_t hw_events[] = {
 	PERF_COUNT_HW_INSTRUCTIONS,
 };
 
+/* Slots, retiring, bad speculation, frontend bound, backend bound: of the PMU cpu. */
+static const uint64_t topdown_events[] = { 0x400, 0x8000, 0x8100, 0x8200, 0x8300 };
+
+#define SLOTS_FILE	"/sys/bus/event_source/devices/cpu/events/slots"
+#define IBS_TYPE	"/sys/bus/event_source/devices/ibs_op/type"
+#define IBS_OPS		0x80000		/* of config: not cycles */
+
 static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group,
 			   unsigned long flags)
 {
@@ -68,6 +75,36 @@ static void attr_sideband(struct perf_event_attr *attr)
 	attr->wakeup_watermark = RING_PAGES * 4096 - 1;
 }
 
+/* That of no PMU: the answer is ENOENT. */
+#define NO_TYPE		UINT32_MAX
+
+static uint32_t ibs_type(void)
+{
+	FILE *file = fopen(IBS_TYPE, "r");
+	unsigned int type;
+	bool there;
+
+	if (!file)
+		return NO_TYPE;
+	there = fscanf(file, "%u", &type) == 1;
+	fclose(file);
+	return there ? type : NO_TYPE;
+}
+
+/* Hardware events that have no generic name. */
+static void attr_special(struct perf_event_attr *attr, const struct events *ev, unsigned int index)
+{
+	if (ev->topdown) {
+		attr->type = access(SLOTS_FILE, F_OK) ? NO_TYPE : PERF_TYPE_RAW;
+		attr->config = topdown_events[index % ARRAY_SIZE(topdown_events)];
+	}
+	if (ev->ibs) {
+		attr->type = ibs_type();
+		attr->config = IBS_OPS;
+		attr->exclude_kernel = 0;
+	}
+}
+
 static struct perf_event_attr attr_of(const struct events *ev, bool hw, unsigned int index)
 {
 	struct perf_event_attr attr = {
@@ -93,6 +130,8 @@ static struct perf_event_attr attr_of(const struct events *ev, bool hw, unsigned
 		if (ev->precise)
 			attr.config = PERF_COUNT_HW_INSTRUCTIONS;
 	}
+	if (hw)
+		attr_special(&attr, ev, index);
 	return attr;
 }
 
