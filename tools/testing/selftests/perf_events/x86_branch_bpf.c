@@ -150,7 +150,7 @@ static int find_return(int n, uint64_t function, uint64_t probe)
 	return -1;
 }
 
-/* The entries of the newest call, with a filter; @way branches lead from its return to the program. */
+/* The entries of the newest call; @way branches lead from its return to the program. */
 static bool return_is_shown(uint64_t type, const char *name, int way)
 {
 	struct perf_event_attr attr = branch_attr(type | PERF_SAMPLE_BRANCH_KERNEL);
@@ -186,7 +186,8 @@ static bool branches_lead_to_return(void)
 
 static const struct test tests[] = {
 	{ "a snapshot has the branches that led to the program", branches_lead_there },
-	{ "a snapshot on a function's return has the function's branches", branches_lead_to_return },
+	{ "a snapshot on a function's return has the function's branches",
+	  branches_lead_to_return },
 };
 
 TESTS_MAIN(tests)

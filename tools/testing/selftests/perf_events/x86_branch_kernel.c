@@ -15,18 +15,22 @@
 #include "x86_branch.h"
 
 /* getppid(2) by number; no register but RDI is kept. */
-asm(".pushsection .text\n"
-    "call_loop:\n"
-    "	mov $110, %eax\n"
-    "call_loop_call:\n"
-    "	syscall\n"
-    "call_loop_back:\n"
-    "	dec %rdi\n"
-    "call_loop_end:\n"
-    "	jnz call_loop\n"
-    "	ret\n"
-    ".popsection");
+#define CALL_LOOP				\
+	asm(".pushsection .text\n"		\
+	    "call_loop:\n"			\
+	    "	mov $110, %eax\n"		\
+	    "call_loop_call:\n"			\
+	    "	syscall\n"			\
+	    "call_loop_back:\n"			\
+	    "	dec %rdi\n"			\
+	    "call_loop_end:\n"			\
+	    "	jnz call_loop\n"		\
+	    "	ret\n"				\
+	    ".popsection")
+
+CALL_LOOP;
 void call_loop(unsigned long rounds);
+
 extern const char call_loop_call[], call_loop_back[], call_loop_end[];
 
 #define CALLS		20000
