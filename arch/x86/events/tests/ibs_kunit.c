@@ -223,15 +223,22 @@ static void ops_without_data_have_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN4, false), (u64)PERF_MEM_NA);
 }
 
-/* Erratum 1293: data 2 says nothing of prefetches. */
+/* Erratum 1293: data 2 says nothing of prefetches (21), and of misses without a buffer (16). */
 static void wrong_sources_are_ignored(struct kunit *test)
 {
-	u64 regs[AMD_IBS_OP_REGS] = {
-		[AMD_IBS_OP_DATA2] = 3, [AMD_IBS_OP_DATA3] = BEYOND | BIT(21),
-	};
+	static const u64 wrong[] = { BIT_ULL(16), BIT_ULL(21), BIT_ULL(16) | BIT_ULL(21) };
+	u64 regs[AMD_IBS_OP_REGS] = { [AMD_IBS_OP_DATA2] = 3 };
+	unsigned int i;
 
-	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN3, true) & LEVEL_FIELDS, UNKNOWN);
-	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN3, false) & LEVEL_FIELDS,
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		regs[AMD_IBS_OP_DATA3] = BEYOND | wrong[i];
+		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, ZEN3, true) & LEVEL_FIELDS,
+				    UNKNOWN, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, ZEN3, false) & LEVEL_FIELDS,
+				    HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA), "case %u", i);
+	}
+	regs[AMD_IBS_OP_DATA3] = BEYOND;
+	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN3, true) & LEVEL_FIELDS,
 			HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA));
 }
 
