@@ -275,7 +275,12 @@ static bool others_are_sampled_after_pairs(void)
 	}
 	for (unsigned int i = 0; i < COUNTERS; i++)
 		open_sampled(&rings[i], INSNS, 10007 + i);
-	for (unsigned int i = 0; i < COUNTERS; i++)
+	/* One is beside a counter that has no event; after that all have. */
+	event_enable(rings[0].fd);
+	run_loop(10 * LOOPS);
+	good &= expect(perf_count(rings[0].fd) >= 10 * LOOP_INSNS(LOOPS), "instructions alone") &
+		expect(rings[0].page->data_head, "samples of them");
+	for (unsigned int i = 1; i < COUNTERS; i++)
 		event_enable(rings[i].fd);
 	run_loop(10 * LOOPS);
 	MUST(prctl(PR_TASK_PERF_EVENTS_DISABLE));
