@@ -89,7 +89,8 @@ static struct perf_event_attr filter_attr(int pmu, const char *modes)
 	attr.sample_period = PERIOD;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_PERIOD |
 			   PERF_SAMPLE_REGS_INTR;
-	attr.sample_regs_intr = 1ull << PERF_REG_X86_SP | 1ull << PERF_REG_X86_IP;
+	attr.sample_regs_intr = 1ull << PERF_REG_X86_SP | 1ull << PERF_REG_X86_IP |
+				1ull << PERF_REG_X86_FLAGS;
 	return attr;
 }
 
@@ -110,6 +111,15 @@ struct levels {
 	uint64_t	count;
 };
 
+/*
+ * SP, IP, flags. The kernel's entry runs with interrupts disabled, at first on the user's stack.
+ * What it has not saved yet is 0.
+ */
+static bool are_of_user(const uint64_t *regs, uint64_t ip)
+{
+	return regs[1] == ip && !is_kernel(regs[0]) && (!regs[0] || regs[2] & 0x200);
+}
+
 static void check_sample(struct levels *l, const struct perf_event_header *h,
 			 const struct perf_event_attr *attr)
 {
@@ -128,7 +138,7 @@ static void check_sample(struct levels *l, const struct perf_event_header *h,
 	l->modes += mode != PERF_RECORD_MISC_USER;
 	l->calls += s.ip == filter_call;
 	l->outside += s.ip < (uintptr_t)filter_loop || s.ip >= (uintptr_t)filter_loop_end;
-	l->registers += is_kernel(s.intr_regs[0]) || s.intr_regs[1] != s.ip;
+	l->registers += !are_of_user(s.intr_regs, s.ip);
 }
 
 static void sample_work(struct perf_event_attr *attr, struct levels *l)
