@@ -13,8 +13,8 @@ echo 10000000 >perf_event_max_sample_rate
 echo 0 >perf_cpu_time_max_percent
 
 program=$tests/programs/memory
-# A multiple of 16 that is longer than the kernel's part of a sample, on a debug kernel, too. The
-# loops have 8 and 6 instructions, so that a run has samples of some of them only.
+# A multiple of 16 that is longer than the kernel's part of a sample, on a debug kernel, too. It has no
+# divisor with the loops of 9 and 7 instructions.
 period=4112
 runs=40
 grep -q ' kasan_report$' /proc/kallsyms && period=65552 runs=160
@@ -45,13 +45,15 @@ known() {
 	load+0x20 502c80 LOAD L2 L2 N/A 32
 	load+0x28 500880 LOAD L2 L1 N/A 16
 	load+0x30 0 N/A N/A N/A N/A 0
-	load+0x33 0 N/A N/A N/A N/A 0
+	load+0x31 0 N/A N/A N/A N/A 0
+	load+0x34 0 N/A N/A N/A N/A 0
 	store+0x0 5015c0 STORE N/A L1 N/A 0
 	store+0xc 500cc0 STORE L2 L1 N/A 0
 	store+0x18 501c40 STORE L1 L1 N/A 0
 	store+0x24 501c48 LOAD L1 L1 Yes 0
 	store+0x2c 0 N/A N/A N/A N/A 0
-	store+0x2f 0 N/A N/A N/A N/A 0
+	store+0x2d 0 N/A N/A N/A N/A 0
+	store+0x30 0 N/A N/A N/A N/A 0
 	END
 }
 

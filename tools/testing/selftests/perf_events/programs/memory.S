@@ -10,6 +10,9 @@
  * writer: stores to "shared" and to "l2", a store to and a locked increment of "l1".
  * reader: a load of the second word of "shared", of "l2", "l3", "ram", "fill", and of "quick",
  *         whose latency is less than perf asks for.
+ *
+ * The loops have 7 and 9 instructions: each of them has samples with a period that has no divisor
+ * with these numbers.
  */
 #define ROUNDS	20000
 
@@ -42,6 +45,7 @@ store:	movq	$1, shared
 	movq	$1, l2
 	movq	$1, l1
 	lock incl l1 + 8
+	nop
 	dec	%r12d
 	jnz	store
 
@@ -65,6 +69,7 @@ load:	mov	shared + 8, %rax
 	mov	ram, %rax
 	mov	fill, %rax
 	mov	quick, %rax
+	nop
 	dec	%r12d
 	jnz	load
 	mov	$NR_exit, %eax
