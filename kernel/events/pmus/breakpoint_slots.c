@@ -57,8 +57,12 @@ static unsigned int bp_histogram_max(const struct bp_histogram *h)
 	return n;
 }
 
-static void bp_histogram_move(struct bp_histogram *h, unsigned int from, unsigned int to)
+/* A holder's need changes from @low to @high slots if a claim is added, else back. 0: no holder. */
+static void bp_histogram_move(struct bp_histogram *h, unsigned int low, unsigned int high,
+			      bool add)
 {
+	unsigned int from = add ? low : high, to = add ? high : low;
+
 	if (from && !WARN_ON_ONCE(!h->holders[from]))
 		h->holders[from]--;
 	if (to)
@@ -68,10 +72,7 @@ static void bp_histogram_move(struct bp_histogram *h, unsigned int from, unsigne
 /* A claim is added to or removed from a holder that needs @low slots without it. */
 static void bp_histogram_step(struct bp_histogram *h, unsigned int low, bool add)
 {
-	if (add)
-		bp_histogram_move(h, low, low + 1);
-	else
-		bp_histogram_move(h, low + 1, low);
+	bp_histogram_move(h, low, low + 1, add);
 }
 
 /**
@@ -149,16 +150,10 @@ static void bp_count_local(struct bp_slots *s, const struct perf_event *bp,
 	unsigned int local = bp_held(s, bp->hw.target, bp->cpu, type);
 
 	/* The first local claim adds the task to the histogram, the last one removes it. */
-	if (local) {
-		bp_histogram_step(&c->local, any + local, add);
-	} else if (add) {
-		bp_histogram_move(&c->local, 0, any + 1);
-		c->nr_local++;
-		t->nr_local++;
-	} else {
-		bp_histogram_move(&c->local, any + 1, 0);
-		c->nr_local--;
-		t->nr_local--;
+	bp_histogram_move(&c->local, local ? any + local : 0, any + local + 1, add);
+	if (!local) {
+		c->nr_local += add ? 1 : -1;
+		t->nr_local += add ? 1 : -1;
 	}
 }
 
