@@ -532,7 +532,7 @@ void perf_unlock_irqrestore(raw_spinlock_t *lock, unsigned long flags);
 
 /*
  * As guard(raw_spinlock_irqsave), without a copy of the lock operations at each user: for all but
- * frequent paths.
+ * frequent paths, with interrupts on or off.
  */
 DEFINE_LOCK_GUARD_1(perf_irqsave, raw_spinlock_t, _T->flags = perf_lock_irqsave(_T->lock),
 		    perf_unlock_irqrestore(_T->lock, _T->flags), unsigned long flags)

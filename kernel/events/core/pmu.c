@@ -321,15 +321,14 @@ int perf_exclusive_get(struct perf_event *event)
  */
 void perf_exclusive_put(struct perf_event *event)
 {
+	bool of_task = event->attach_state & PERF_ATTACH_TASK;
+
 	if (!(event->attach_state & PERF_ATTACH_EXCLUSIVE))
 		return;
 	event->attach_state &= ~PERF_ATTACH_EXCLUSIVE;
-	if (event->attach_state & PERF_ATTACH_TASK) {
-		atomic_inc(&event->pmu->exclusive_cnt);
-		return;
-	}
-	exclusive_replace(event, event->cpu, event, NULL);
-	atomic_dec(&event->pmu->exclusive_cnt);
+	if (!of_task)
+		exclusive_replace(event, event->cpu, event, NULL);
+	atomic_add(of_task ? 1 : -1, &event->pmu->exclusive_cnt);
 }
 
 /**

@@ -57,10 +57,8 @@ static void addr_filter_swap_lists(struct perf_event *event, struct list_head *f
 	LIST_HEAD(old);
 
 	guard(perf_irqsave)(&head->lock);
-	if (!head->nr_file_filters && nr_files)
-		atomic_inc(&nr_file_filter_events);
-	if (head->nr_file_filters && !nr_files)
-		atomic_dec(&nr_file_filter_events);
+	if (!head->nr_file_filters != !nr_files)
+		atomic_add(nr_files ? 1 : -1, &nr_file_filter_events);
 	head->nr_file_filters = nr_files;
 
 	list_splice_init(&head->list, &old);
@@ -255,7 +253,7 @@ static void addr_filter_restart_ipi(void *arg)
 	struct perf_event *event = arg;
 	struct perf_event_context *ctx = READ_ONCE(event->ctx);
 
-	guard(raw_spinlock)(&ctx->lock);
+	guard(perf_irqsave)(&ctx->lock);
 	/* An event that moves to another context is started there with the new ranges. */
 	if (event->ctx == ctx)
 		addr_filter_restart_local(event);
@@ -323,7 +321,7 @@ static void addr_filter_follow_mmap(struct perf_event *event, struct vm_area_str
 	struct perf_addr_filter *filter;
 	bool found = false;
 
-	scoped_guard(raw_spinlock, &head->lock) {
+	scoped_guard(perf_irqsave, &head->lock) {
 		list_for_each_entry(filter, &head->list, entry)
 			found |= addr_filter_in_vma(filter, vma, range++);
 		if (found)

@@ -42,7 +42,7 @@ static void aux_stop_in_ctx(struct perf_event_context *ctx, const struct aux_sto
 {
 	struct perf_event *event;
 
-	guard(raw_spinlock)(&ctx->lock);
+	guard(perf_irqsave)(&ctx->lock);
 	list_for_each_entry(event, &ctx->switch_list, switch_entry) {
 		if (aux_stop_matches(stop, event))
 			aux_stop_event(stop, event);

@@ -80,7 +80,7 @@ static void hotplug_deactivate_cpu(void *unused)
 		return;
 	ctx = cpuctx->task_ctx;
 	if (ctx) {
-		guard(raw_spinlock)(&ctx->lock);
+		guard(perf_irqsave)(&ctx->lock);
 		perf_ctx_sched_out_locked(ctx);
 	}
 

@@ -45,13 +45,11 @@ static struct perf_event_pmu_context *inherit_add_epc(struct perf_event_context 
 						      struct pmu *pmu)
 {
 	struct perf_event_pmu_context *epc = perf_epc_alloc(ctx, pmu);
-	unsigned long flags;
 
 	if (!epc)
 		return NULL;
-	raw_spin_lock_irqsave(&ctx->lock, flags);
+	guard(perf_irqsave)(&ctx->lock);
 	perf_epc_attach(ctx, epc);
-	raw_spin_unlock_irqrestore(&ctx->lock, flags);
 	return epc;
 }
 
