@@ -278,8 +278,17 @@ static int cross_call_event_here(struct perf_event_context *ctx, void *arg)
 	return call->fn(event, call->arg);
 }
 
-static noinline int cross_call_to_event(struct perf_event *event, perf_event_fn fn, void *arg,
-					bool own)
+/**
+ * perf_event_call_how - perf_event_call() or perf_event_call_own()
+ * @event: as for perf_event_call()
+ * @fn: as for perf_ctx_call(), or with @own as for perf_ctx_call_own()
+ * @arg: argument of @fn
+ * @own: @fn changes no schedule
+ *
+ * Context: as for perf_ctx_call()
+ * Return: as for perf_event_call()
+ */
+int perf_event_call_how(struct perf_event *event, perf_event_fn fn, void *arg, bool own)
 {
 	struct cross_call_event to_event = { .event = event, .fn = fn, .arg = arg };
 	struct cross_call call = { .fn = cross_call_event_here, .arg = &to_event, .own = own };
@@ -290,38 +299,6 @@ static noinline int cross_call_to_event(struct perf_event *event, perf_event_fn 
 		ret = cross_call_until_done(&call);
 	} while (ret == -ESTALE);
 	return ret;
-}
-
-/**
- * perf_event_call - run a function where an event's context may be changed
- * @event: referenced; may be leaving its context
- * @fn: as for perf_ctx_call()
- * @arg: argument of @fn
- *
- * No lock is needed: the context of an event changes only when a PMU's CPU events are moved to
- * another CPU, and the contexts of CPUs are never freed. @fn may find the event on its way to the
- * other CPU (PERF_ATTACH_MOVING), in none of the context's lists.
- *
- * Context: as for perf_ctx_call()
- * Return: what @fn returns, -ESRCH if the event is in no context
- */
-int perf_event_call(struct perf_event *event, perf_event_fn fn, void *arg)
-{
-	return cross_call_to_event(event, fn, arg, false);
-}
-
-/**
- * perf_event_call_own - perf_event_call() for a function that changes no schedule
- * @event: as for perf_event_call()
- * @fn: as for perf_ctx_call_own()
- * @arg: argument of @fn
- *
- * Context: as for perf_ctx_call()
- * Return: as for perf_event_call()
- */
-int perf_event_call_own(struct perf_event *event, perf_event_fn fn, void *arg)
-{
-	return cross_call_to_event(event, fn, arg, true);
 }
 
 /**

@@ -28,11 +28,42 @@ typedef int (*perf_event_fn)(struct perf_event *event, void *arg);
 void perf_call_on_cpu(int cpu, smp_call_func_t fn, void *info);
 int  perf_ctx_call(struct perf_event_context *ctx, perf_ctx_fn fn, void *arg);
 int  perf_ctx_call_own(struct perf_event_context *ctx, perf_ctx_fn fn, void *arg);
-int  perf_event_call(struct perf_event *event, perf_event_fn fn, void *arg);
-int  perf_event_call_own(struct perf_event *event, perf_event_fn fn, void *arg);
+int  perf_event_call_how(struct perf_event *event, perf_event_fn fn, void *arg, bool own);
 int  perf_event_call_inatomic(struct perf_event *event, perf_event_fn fn, void *arg);
 bool perf_call_interrupts_hit(void);
 bool perf_ctx_is_elsewhere(struct perf_event_context *ctx);
+
+/**
+ * perf_event_call - run a function where an event's context may be changed
+ * @event: referenced; may be leaving its context
+ * @fn: as for perf_ctx_call()
+ * @arg: argument of @fn
+ *
+ * No lock is needed: the context of an event changes only when a PMU's CPU events are moved to
+ * another CPU, and the contexts of CPUs are never freed. @fn may find the event on its way to the
+ * other CPU (PERF_ATTACH_MOVING), in none of the context's lists.
+ *
+ * Context: as for perf_ctx_call()
+ * Return: what @fn returns, -ESRCH if the event is in no context
+ */
+static inline int perf_event_call(struct perf_event *event, perf_event_fn fn, void *arg)
+{
+	return perf_event_call_how(event, fn, arg, false);
+}
+
+/**
+ * perf_event_call_own - perf_event_call() for a function that changes no schedule
+ * @event: as for perf_event_call()
+ * @fn: as for perf_ctx_call_own()
+ * @arg: argument of @fn
+ *
+ * Context: as for perf_ctx_call()
+ * Return: as for perf_event_call()
+ */
+static inline int perf_event_call_own(struct perf_event *event, perf_event_fn fn, void *arg)
+{
+	return perf_event_call_how(event, fn, arg, true);
+}
 
 /* sched_cb.c: pmu::sched_task */
 void perf_sched_cb_switch(struct task_struct *task, bool sched_in);
