@@ -42,16 +42,14 @@ static long ioc_period(struct perf_event *event, unsigned long arg)
 {
 	u64 value;
 
-	if (copy_from_user(&value, (void __user *)arg, sizeof(value)))
+	if (get_user(value, (u64 __user *)arg))
 		return perf_refuse(-EFAULT, "period: cannot be read");
 	return perf_event_period(event, value);
 }
 
 static long ioc_id(struct perf_event *event, unsigned long arg)
 {
-	u64 id = perf_event_top(event)->id;
-
-	if (copy_to_user((void __user *)arg, &id, sizeof(id)))
+	if (put_user(perf_event_top(event)->id, (u64 __user *)arg))
 		return perf_refuse(-EFAULT, "id: cannot be written");
 	return 0;
 }
