@@ -138,6 +138,14 @@ static unsigned int all_counters(const struct part *part, uint64_t *config)
 	return nr;
 }
 
+/* With instructions as the clock each takes one cycle; other CPUs add some while they have turns. */
+static bool cycles_fit(uint64_t cycles)
+{
+	uint64_t others = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? LOOP_INSNS(LOOPS) / 2 : 200;
+
+	return expect_between("cycles", cycles, LOOP_INSNS(LOOPS), LOOP_INSNS(LOOPS) + others);
+}
+
 static bool part_counts_with_all(const struct part *part)
 {
 	uint64_t config[MOST_COUNTERS + 1];
@@ -149,7 +157,7 @@ static bool part_counts_with_all(const struct part *part)
 	       expect_eq("members", c.nr, nr) & expect_eq("time", c.running, c.enabled) &
 	       expect(c.enabled > 0, "no time") &
 	       expect_near("instructions", c.value[0], LOOP_INSNS(LOOPS), 200) &
-	       expect_near("cycles", c.value[1], LOOP_INSNS(LOOPS), 200);
+	       cycles_fit(c.value[1]);
 	for (unsigned int i = fixed; good && i < nr; i++)
 		good &= expect_eq("branches", c.value[i], c.value[fixed]) &
 			expect_near("a fourth", c.value[i], c.value[0] / 4, 1);
@@ -173,7 +181,7 @@ static bool topdown_fractions_hold(const struct part *part, const uint64_t *conf
 		return false;
 	cycles = c.value[0];
 	return expect_eq(what, c.running, c.enabled) &
-	       expect_near("cycles", cycles, LOOP_INSNS(LOOPS), 200) &
+	       cycles_fit(cycles) &
 	       expect_eq("backend bound", c.value[1], cycles) &
 	       expect_near("bad speculation", c.value[2], cycles / 2, 1) &
 	       expect_near("frontend bound", c.value[3], cycles / 2, 1) &
