@@ -138,7 +138,7 @@ static unsigned int all_counters(const struct part *part, uint64_t *config)
 	return nr;
 }
 
-/* With instructions as the clock each takes one cycle; other CPUs add some while they have turns. */
+/* With instructions as the clock each takes one cycle; turns of other CPUs add some. */
 static bool cycles_fit(uint64_t cycles)
 {
 	uint64_t others = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? LOOP_INSNS(LOOPS) / 2 : 200;
