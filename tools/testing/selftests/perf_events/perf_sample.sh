@@ -60,8 +60,9 @@ record -e cycles -c 10007 $hot calls 20000 && within "in the kernel" "$(lines 'f
 	within "in user space" "$(grep -vc 'ffff[0-9a-f]* ' $list)" 3 100000
 result $? "-e cycles: kernel and user"
 
-# The interrupt may come when the system call is over. A period may beat with the calls: one alone has
-# shown from 6 to 30 % of its samples there.
+# The interrupt of a period that ends after the system call has masked interrupts for its return is
+# taken in user space: these are a quarter to a third of a call's instructions on arm64. A period may
+# beat with the calls, so there are several.
 in_kernel=0 in_user=0 kernel_only=0
 for period in 100003 70001 49999 30011; do
 	record -e cycles:k -c $period $hot calls 20000 || kernel_only=1
@@ -69,7 +70,7 @@ for period in 100003 70001 49999 30011; do
 	in_user=$((in_user + $(grep -vc 'ffff[0-9a-f]* ' $list)))
 done
 [ $kernel_only = 0 ] && within "in the kernel" $in_kernel 700 100000 &&
-	within "in user space" $in_user 0 $(((in_kernel + in_user) / 4))
+	within "in user space" $in_user 0 $(((in_kernel + in_user) / 2))
 result $? "-e cycles:k"
 
 finish
