@@ -294,13 +294,12 @@ bool perf_group_queued(const struct perf_event *leader)
  * perf_group_queue - queue a group after its leader has been enabled
  * @leader: leader of the group; nothing is done if the group is queued already
  *
- * Context: ctx->lock
+ * Context: ctx->lock, or the context is not published yet
  */
 void perf_group_queue(struct perf_event *leader)
 {
 	struct perf_event_pmu_context *epc = leader->pmu_ctx;
 
-	lockdep_assert_held(&leader->ctx->lock);
 	if (perf_group_queued(leader))
 		return;
 
