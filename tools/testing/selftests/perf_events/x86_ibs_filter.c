@@ -85,7 +85,7 @@ static void need_ibs(void)
 	if (perf_pmu_type("ibs_op") < 0 || perf_pmu_type("ibs_fetch") < 0)
 		skip_case("no instruction based sampling");
 	if (is_debug_kernel())
-		skip_case("a debug kernel's part of a sample is longer than a period");
+		skip_case("a sample takes a debug kernel longer than a period");
 	require_exact_instructions();
 	MUST(pin_to_cpu(0));
 	set_rate(10000000);
