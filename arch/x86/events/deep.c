@@ -557,6 +557,7 @@ void x86_deep_sample_logged(struct x86_pmu_cpu *cpu, struct perf_event *event,
 {
 	unsigned int own = 0;
 
+	lockdep_assert_irqs_disabled();
 	nr = min(nr, X86_BRANCH_MAX);
 	while (own < nr && raw[own].from)
 		own++;

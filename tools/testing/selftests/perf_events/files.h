@@ -82,4 +82,19 @@ static inline int tracepoint_id(const char *name)
 	return read_line(path, line, sizeof(line)) > 0 ? atoi(line) : -1;
 }
 
+/* The address of a function; 0 if the kernel hides its addresses. */
+static inline uint64_t kernel_function(const char *function)
+{
+	FILE *file = fopen("/proc/kallsyms", "r");
+	uint64_t at, found = 0;
+	char line[256], symbol[128];
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%lx %*c %127s", &at, symbol) == 2 && !strcmp(symbol, function))
+			found = at;
+	if (file)
+		fclose(file);
+	return found;
+}
+
 #endif /* PERF_TEST_FILES_H */

@@ -164,19 +164,4 @@ static inline unsigned int follow(const struct perf_branch_entry *e, unsigned in
 	return i;
 }
 
-/* The address of a function; 0 if the kernel hides its addresses. */
-static inline uint64_t kernel_function(const char *function)
-{
-	FILE *file = fopen("/proc/kallsyms", "r");
-	uint64_t at, found = 0;
-	char line[256], symbol[128];
-
-	while (file && !found && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%lx %*c %127s", &at, symbol) == 2 && !strcmp(symbol, function))
-			found = at;
-	if (file)
-		fclose(file);
-	return found;
-}
-
 #endif /* PERF_TEST_X86_BRANCH_H */

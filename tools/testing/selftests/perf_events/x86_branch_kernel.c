@@ -382,7 +382,7 @@ static bool both_filters(void)
  * struct interrupt - samples, and what they show of interrupts
  * @entry: where the interrupt of a sample enters the kernel
  * @samples: their number
- * @apart: those whose newest branch does not lead to them
+ * @apart: those to which the newest branch does not lead
  * @broken: entries that the next one does not lead to
  * @shown: entries that lead to @entry
  */

@@ -4,8 +4,8 @@
  * drop the samples of a level, which the counter has counted like all others. And what the samples
  * of a user without access to the kernel have: no address of the kernel, and no physical one.
  *
- * Instructions are the clock of the machine. The work is a loop whose loads, stores and system
- * calls are known.
+ * Instructions are the clock of the machine. The work is a loop of known loads, stores and system
+ * calls.
  */
 #include "harness.h"
 
@@ -67,24 +67,11 @@ static void set_rate(long rate)
 	sysctl_set("perf_cpu_time_max_percent", 0);
 }
 
-static bool is_debug_kernel(void)
-{
-	FILE *file = fopen("/proc/kallsyms", "r");
-	char line[256];
-	bool found = false;
-
-	while (file && !found && fgets(line, sizeof(line), file))
-		found = strstr(line, " kasan_report\n");
-	if (file)
-		fclose(file);
-	return found;
-}
-
 static void need_ibs(void)
 {
 	if (perf_pmu_type("ibs_op") < 0 || perf_pmu_type("ibs_fetch") < 0)
 		skip_case("no instruction based sampling");
-	if (is_debug_kernel())
+	if (kernel_function("kasan_report"))
 		skip_case("a sample takes a debug kernel longer than a period");
 	require_exact_instructions();
 	MUST(pin_to_cpu(0));
@@ -119,8 +106,8 @@ struct levels {
 	unsigned int	user, kernel;
 	unsigned int	calls;		/* of the user's: those of SYSCALL */
 	unsigned int	outside;	/* of the user's: not in the loop */
-	unsigned int	modes;		/* whose mode is not that of the address */
-	unsigned int	registers;	/* of user space, whose registers are the kernel's */
+	unsigned int	modes;		/* with a mode that is not that of the address */
+	unsigned int	registers;	/* of user space, with the kernel's registers */
 	unsigned int	periods;	/* with another period */
 	unsigned int	throttled;	/* records of that */
 	uint64_t	count;
@@ -328,7 +315,7 @@ struct shown {
 	unsigned int	samples, user, kernel, physical;
 	unsigned int	valid;		/* bits of physical addresses */
 	unsigned int	data;		/* linear addresses of the loop's data, each with its bit */
-	pid_t		pid;		/* whose samples are counted */
+	pid_t		pid;		/* the task of the counted samples */
 };
 
 static bool has_target(void)
