@@ -215,6 +215,10 @@ u64 intel_pebs_weight(const struct x86_precise_line *line, const struct perf_eve
 	return weight.full;
 }
 
+/* Fields of a sample that are made of what a record says of data. */
+#define PEBS_DATA_TYPES		(PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_TYPE |	\
+				 PERF_SAMPLE_TRANSACTION)
+
 /* What the record says of data, for the fields that the event samples. */
 static void pebs_fill_data(const struct x86_pmu *xpmu, const struct perf_event *event,
 			   const struct intel_pebs_record *r, struct perf_sample_data *data)
@@ -253,6 +257,7 @@ static u64 pebs_time(const struct intel_pebs_record *r)
  * @event: the event
  * @regs: of the interrupt, which stand for what a record does not have
  * @wants_regs: the registers of a sample are read, not its address and mode alone
+ * @wants_data: the sample has what the record says of data
  * @wants_time: the time is that of the record
  * @data: the sample that is being made
  * @at: its registers
@@ -262,6 +267,7 @@ struct pebs_sampler {
 	struct perf_event	*event;
 	struct pt_regs		*regs;
 	bool			wants_regs;
+	bool			wants_data;
 	bool			wants_time;
 	struct perf_sample_data	data;
 	struct x86_perf_regs	at;
@@ -276,6 +282,8 @@ static void pebs_sampler_init(struct pebs_sampler *s, struct x86_pmu_cpu *cpu,
 	s->event = event;
 	s->regs = regs;
 	s->wants_regs = pebs_needs_regs(event);
+	s->wants_data = event->attr.sample_type & PEBS_DATA_TYPES ||
+			intel_datasrc_has_address(event->hw.config_base);
 	s->wants_time = timed && event->attr.sample_type & PERF_SAMPLE_TIME;
 	perf_sample_data_init(&s->data, 0, period);
 	/* A BPF program that is attached at this moment reads no stack of the kernel. */
@@ -313,7 +321,8 @@ static void pebs_sampler_set(struct pebs_sampler *s, const struct intel_pebs_rec
 			     bool exact)
 {
 	pebs_sampler_set_regs(s, r, ip, exact);
-	pebs_fill_data(s->cpu->pmu, s->event, r, &s->data);
+	if (s->wants_data)
+		pebs_fill_data(s->cpu->pmu, s->event, r, &s->data);
 	if (s->wants_time) {
 		s->data.time = pebs_time(r);
 		s->data.sample_flags |= PERF_SAMPLE_TIME;
@@ -412,20 +421,10 @@ static u64 pebs_handle_record(struct x86_pmu_cpu *cpu, const struct intel_pebs_r
  * Can a record be of code that the event excludes? If one of its addresses is at a level of the
  * event, the sample has that one: see intel_pebs_choose_ip().
  */
-static bool pebs_may_exclude(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
-			     const void *at, unsigned int nr)
+static bool pebs_may_exclude(const struct perf_event *event, const struct intel_pebs_summary *sum)
 {
-	unsigned int left = intel_pebs_bytes(), size;
-	u64 counters, ip;
-
-	if (!event->attr.exclude_kernel && !event->attr.exclude_user)
-		return false;
-	for (; nr; nr--, left -= size, at += size) {
-		size = intel_pebs_peek(cpu->pmu->precise_format, at, left, &counters, &ip);
-		if (!size || pebs_is_excluded(event, ip))
-			return true;
-	}
-	return false;
+	return (event->attr.exclude_kernel && sum->kernel) ||
+	       (event->attr.exclude_user && sum->user);
 }
 
 /* Makes the sample of the record @at; returns the bytes of the record. */
@@ -444,20 +443,21 @@ static unsigned int pebs_sampler_read(struct pebs_sampler *s, const void *at, un
 }
 
 /*
- * Writes the samples of the first @nr records, which are all of one event. Returns their bytes; 0
- * if they have to be handled one by one.
+ * Writes the samples of all records but the last, which are all of one event. Returns their bytes;
+ * 0 if they have to be handled one by one.
  */
 static noinline unsigned int pebs_sample_many(struct x86_pmu_cpu *cpu, unsigned int idx,
-					      unsigned int nr, struct pt_regs *regs)
+					      const struct intel_pebs_summary *sum,
+					      struct pt_regs *regs)
 {
+	unsigned int left = intel_pebs_bytes(), nr = sum->nr[idx] - 1, size;
 	const void *at = intel_ds_memory(INTEL_DS_PEBS);
-	unsigned int left = intel_pebs_bytes(), size = 0;
 	struct perf_sample_batch batch __uninitialized;
 	struct perf_event *event = cpu->event[idx];
 	struct pebs_sampler s __uninitialized;
 
 	if (perf_guest_state() || !perf_event_overflows_plainly(event) || has_branch_stack(event) ||
-	    pebs_may_exclude(cpu, event, at, nr))
+	    pebs_may_exclude(event, sum))
 		return 0;
 	pebs_sampler_init(&s, cpu, event, regs, intel_pebs_period(cpu, idx), true);
 	size = pebs_sampler_read(&s, at, left);
@@ -476,16 +476,18 @@ static noinline unsigned int pebs_sample_many(struct x86_pmu_cpu *cpu, unsigned 
  * The last record of the interrupt is left, see perf_event_overflow_batched(). Returns the bytes of
  * the records of which there are samples.
  */
-static unsigned int pebs_drain_many(struct x86_pmu_cpu *cpu, struct pt_regs *regs, u16 *nr)
+static unsigned int pebs_drain_many(struct x86_pmu_cpu *cpu, struct pt_regs *regs,
+				    struct intel_pebs_summary *sum)
 {
 	u64 precise = cpu->precise & cpu->loaded;
 	unsigned int idx = __ffs64(precise), size;
 
-	if (precise & (precise - 1) || !(cpu->batch & cpu->irq_owned & precise) || nr[idx] < 3)
+	if (precise & (precise - 1) || !(cpu->batch & cpu->irq_owned & precise) ||
+	    sum->nr[idx] < 3)
 		return 0;
-	size = pebs_sample_many(cpu, idx, nr[idx] - 1, regs);
+	size = pebs_sample_many(cpu, idx, sum, regs);
 	if (size)
-		nr[idx] = 1;
+		sum->nr[idx] = 1;
 	return size;
 }
 
@@ -493,20 +495,20 @@ static u64 pebs_drain_records(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 {
 	const void *at = intel_ds_memory(INTEL_DS_PEBS);
 	unsigned int left = intel_pebs_bytes(), size = 0;
+	struct intel_pebs_summary sum __uninitialized;
 	struct intel_pebs_record r __uninitialized;
-	u16 nr[X86_PMC_IDX_MAX] __uninitialized;
 	u64 stop = 0;
 
 	if (cpu->batch) {
-		memset(nr, 0, sizeof(nr));
-		intel_pebs_account(cpu, nr);
-		size = pebs_drain_many(cpu, regs, nr);
+		memset(&sum, 0, sizeof(sum));
+		intel_pebs_account(cpu, &sum);
+		size = pebs_drain_many(cpu, regs, &sum);
 	}
 	for (left -= size, at += size; left; left -= size, at += size) {
 		size = intel_pebs_parse(cpu->pmu->precise_format, at, left, &r);
 		if (!size)
 			break;
-		stop = pebs_handle_record(cpu, &r, regs, nr, stop);
+		stop = pebs_handle_record(cpu, &r, regs, sum.nr, stop);
 	}
 	return stop;
 }
@@ -543,13 +545,13 @@ u64 intel_pebs_drain(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
  */
 bool intel_pebs_try_account(struct x86_pmu_cpu *cpu)
 {
-	u16 nr[X86_PMC_IDX_MAX] = { };
+	struct intel_pebs_summary sum = { };
 
 	if (intel_pebs_is_accounted())
 		return true;
 	if (this_cpu_read(pebs_draining))
 		return false;
-	intel_pebs_account(cpu, nr);
+	intel_pebs_account(cpu, &sum);
 	return true;
 }
 

@@ -132,6 +132,18 @@ struct intel_pebs_record {
 	const u64	*branches;
 };
 
+/**
+ * struct intel_pebs_summary - what the records in the store are of
+ * @nr: number of records of each counter in x86_pmu_cpu::batch
+ * @kernel: one of them has an address of the kernel
+ * @user: one of them has an address of user space
+ */
+struct intel_pebs_summary {
+	u16	nr[X86_PMC_IDX_MAX];
+	bool	kernel;
+	bool	user;
+};
+
 /*
  * Bits of PEBS_ENABLE for a counter with records of a kind. Before adaptive records, loads with a
  * latency and old stores have bits of their own: SDM 3B, "Load Latency Performance Monitoring
@@ -199,8 +211,18 @@ bool intel_pebs_is_pending(void);
 void intel_pebs_set_empty(void);
 unsigned int intel_pebs_bytes(void);
 bool intel_pebs_is_accounted(void);
-u64  intel_pebs_counters_of(struct x86_pmu_cpu *cpu, u64 counters);
-void intel_pebs_account(struct x86_pmu_cpu *cpu, u16 *nr);
+u64  intel_pebs_overflowed(struct x86_pmu_cpu *cpu, u64 counters);
+void intel_pebs_account(struct x86_pmu_cpu *cpu, struct intel_pebs_summary *sum);
+
+/*
+ * The set of counters that a record is of, which says @counters. The counters with records are off.
+ */
+static inline u64 intel_pebs_counters_of(struct x86_pmu_cpu *cpu, u64 counters)
+{
+	if (cpu->pmu->precise_format >= 3)
+		return counters & cpu->precise & cpu->loaded;
+	return intel_pebs_overflowed(cpu, counters);
+}
 
 /* pebs.c */
 u64  intel_pebs_insn_before(u64 start, u64 ip, bool wide);

@@ -92,6 +92,7 @@ static unsigned int pebs_parse_fixed(unsigned int format, const u64 *w, size_t s
 
 	if (size < words * sizeof(u64))
 		return 0;
+	memset(r, 0, sizeof(*r));
 	r->groups = INTEL_PEBS_GPRS;
 	r->gprs = w;
 	r->ip = w[1];
@@ -121,6 +122,23 @@ static const u64 *pebs_parse_memory(const u64 *w, struct intel_pebs_record *r)
 	return w + 4;
 }
 
+/*
+ * The groups that a small record does not have. One assignment each: memset() of the record costs
+ * twice as much, which is noticed in a store of hundreds of small records.
+ */
+static void pebs_set_no_groups(struct intel_pebs_record *r)
+{
+	r->address = 0;
+	r->source = 0;
+	r->latency = 0;
+	r->tsx = 0;
+	r->ip = 0;
+	r->gprs = NULL;
+	r->xmm = NULL;
+	r->branches = NULL;
+	r->nr_branches = 0;
+}
+
 /* The record says its size itself; 0 if that cannot be. */
 static unsigned int pebs_adaptive_size(u64 head, size_t size)
 {
@@ -139,6 +157,7 @@ static unsigned int pebs_parse_adaptive(const u64 *w, size_t size, struct intel_
 
 	if (!bytes)
 		return 0;
+	pebs_set_no_groups(r);
 	r->groups = head & INTEL_PEBS_GROUPS;
 	r->retire = FIELD_GET(BASIC_RETIRE, head);
 	r->exact_ip = w[1];
@@ -168,7 +187,7 @@ static unsigned int pebs_parse_adaptive(const u64 *w, size_t size, struct intel_
  * @format: format of the records
  * @words: the record
  * @size: bytes from there to the end of the records
- * @r: set to what the record says; refers to @words
+ * @r: set to what the record says, all of it; refers to @words
  *
  * Context: any, NMI included.
  * Return: bytes of the record; 0 if there is no complete one
@@ -176,7 +195,6 @@ static unsigned int pebs_parse_adaptive(const u64 *w, size_t size, struct intel_
 unsigned int intel_pebs_parse(unsigned int format, const u64 *words, size_t size,
 			      struct intel_pebs_record *r)
 {
-	memset(r, 0, sizeof(*r));
 	if (format < ARRAY_SIZE(pebs_words))
 		return pebs_parse_fixed(format, words, size, r);
 	if (size < PEBS_BASIC * sizeof(u64))

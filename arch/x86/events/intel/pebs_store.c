@@ -273,7 +273,7 @@ static u64 store_counters_past(struct x86_pmu_cpu *cpu, u64 set, s64 more)
 }
 
 /**
- * intel_pebs_counters_of - the counters that a record is of
+ * intel_pebs_overflowed - the counters that a record of a format before 3 is of
  * @cpu: this CPU; its counters with records are off
  * @counters: what the record says
  *
@@ -282,11 +282,11 @@ static u64 store_counters_past(struct x86_pmu_cpu *cpu, u64 set, s64 more)
  *
  * Return: set of counters
  */
-u64 intel_pebs_counters_of(struct x86_pmu_cpu *cpu, u64 counters)
+u64 intel_pebs_overflowed(struct x86_pmu_cpu *cpu, u64 counters)
 {
 	u64 all = cpu->precise & cpu->loaded, set = counters & all;
 
-	if (cpu->pmu->precise_format >= 3 || hweight64(set) == 1)
+	if (hweight64(set) == 1)
 		return set;
 	if (hweight64(all) == 1)
 		return all;
@@ -352,37 +352,56 @@ static void store_account_one(struct x86_pmu_cpu *cpu, unsigned int idx, unsigne
 	x86_user_base_changed(event);
 }
 
+/* Returns the bytes of the record; 0 if there is no complete one. @old: it was accounted before. */
+static __always_inline unsigned int store_count_record(struct x86_pmu_cpu *cpu, const void *at,
+						       unsigned int left, u16 *old,
+						       struct intel_pebs_summary *sum)
+{
+	unsigned int size;
+	u64 counters, ip;
+
+	size = intel_pebs_peek(cpu->pmu->precise_format, at, left, &counters, &ip);
+	if (!size)
+		return 0;
+	if (x86_address_is_kernel(ip))
+		sum->kernel = true;
+	else
+		sum->user = true;
+	counters = intel_pebs_counters_of(cpu, counters) & cpu->batch & cpu->irq_owned;
+	for (; counters; counters &= counters - 1) {
+		sum->nr[__ffs64(counters)]++;
+		if (old)
+			old[__ffs64(counters)]++;
+	}
+	return size;
+}
+
 /**
  * intel_pebs_account - add records to the counts of their events
  * @cpu: this CPU; its counters with records are off
- * @nr: set to the number of records of each counter in @cpu->batch
+ * @sum: set to what the records are of; zero before
  *
  * Records that were accounted before are not accounted again.
  */
-void intel_pebs_account(struct x86_pmu_cpu *cpu, u16 *nr)
+void intel_pebs_account(struct x86_pmu_cpu *cpu, struct intel_pebs_summary *sum)
 {
+	unsigned int bytes = intel_pebs_bytes(), before = this_cpu_read(pebs_store.accounted);
 	const void *at = intel_ds_memory(INTEL_DS_PEBS);
-	unsigned int bytes = intel_pebs_bytes(), done, size;
+	unsigned int done = 0, size;
 	bool full = store_is_full(cpu);
 	u16 old[X86_PMC_IDX_MAX] = { };
-	u64 todo, counters, ip;
+	u64 todo;
 
-	for (done = 0; done < bytes; done += size) {
-		size = intel_pebs_peek(cpu->pmu->precise_format, at + done, bytes - done,
-				       &counters, &ip);
-		if (!size)
-			break;
-		todo = intel_pebs_counters_of(cpu, counters) & cpu->batch & cpu->irq_owned;
-		for (; todo; todo &= todo - 1) {
-			nr[__ffs64(todo)]++;
-			old[__ffs64(todo)] += done < this_cpu_read(pebs_store.accounted);
-		}
-	}
+	do {
+		size = store_count_record(cpu, at + done, bytes - done,
+					  done < before ? old : NULL, sum);
+		done += size;
+	} while (size);
 	for (todo = cpu->batch & cpu->irq_owned; todo; todo &= todo - 1) {
-		unsigned int idx = __ffs64(todo);
+		unsigned int idx = __ffs64(todo), nr = sum->nr[idx] - old[idx];
 
-		if (nr[idx] > old[idx] || full)
-			store_account_one(cpu, idx, nr[idx] - old[idx], full);
+		if (nr || full)
+			store_account_one(cpu, idx, nr, full);
 	}
 	barrier();
 	this_cpu_write(pebs_store.accounted, bytes);

@@ -47,6 +47,7 @@ static void old_records_are_parsed(struct kunit *test)
 	for (format = 0; format < INTEL_PEBS_ADAPTIVE; format++) {
 		unsigned int size = intel_pebs_record_size(format);
 
+		memset(&r, 0xff, sizeof(r));
 		KUNIT_EXPECT_EQ(test, intel_pebs_parse(format, w, size - 8, &r), 0);
 		KUNIT_EXPECT_EQ(test, intel_pebs_parse(format, w, sizeof(w), &r), size);
 		KUNIT_EXPECT_EQ(test, intel_pebs_peek(format, w, size - 8, &counters, &ip), 0);
@@ -64,7 +65,9 @@ static void old_records_are_parsed(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, r.tsc, format > 2 ? WORD(24) : 0);
 		KUNIT_EXPECT_EQ(test, r.groups,
 				INTEL_PEBS_GPRS | (format ? INTEL_PEBS_MEMORY : 0));
+		KUNIT_EXPECT_EQ(test, r.retire, 0);
 		KUNIT_EXPECT_NULL(test, r.xmm);
+		KUNIT_EXPECT_NULL(test, r.branches);
 		KUNIT_EXPECT_EQ(test, r.nr_branches, 0);
 	}
 }
@@ -98,6 +101,7 @@ static void adaptive_records_are_parsed(struct kunit *test)
 
 		fill_words(w, ARRAY_SIZE(w));
 		w[0] = c->groups | 0x123ULL << 32 | (u64)size << 48;
+		memset(&r, 0xff, sizeof(r));
 		KUNIT_EXPECT_EQ_MSG(test, intel_pebs_parse(4, w, sizeof(w), &r), size,
 				    "case %u", i);
 		KUNIT_EXPECT_EQ(test, intel_pebs_parse(5, w, size, &r), size);
@@ -117,6 +121,8 @@ static void adaptive_records_are_parsed(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, r.xmm, c->xmm ? (const u64 *)&w[c->xmm] : NULL);
 		KUNIT_EXPECT_PTR_EQ(test, r.branches,
 				    c->branches ? (const u64 *)&w[c->branches] : NULL);
+		KUNIT_EXPECT_EQ(test, r.nr_branches, c->branches ? (c->groups >> 24) + 1 : 0);
+		KUNIT_EXPECT_EQ(test, r.groups, c->groups & INTEL_PEBS_GROUPS);
 		/* Cut off; a size that is too small; one that is no multiple of a word; 0. */
 		KUNIT_EXPECT_EQ(test, intel_pebs_parse(4, w, size - 8, &r), 0);
 		KUNIT_EXPECT_EQ(test, intel_pebs_peek(4, w, size - 8, &counters, &ip), 0);
