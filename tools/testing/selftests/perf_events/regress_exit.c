@@ -229,8 +229,8 @@ static bool sampled_while_tasks_exit(void)
 	 * Few samples are in the short time from the mark to the end of the task. On a debug kernel
 	 * the samples leave a task little time to die.
 	 */
-	for (; ns < 3 * NSEC_PER_SEC ||
-	       ((seen.late < LATE || deaths < DEATHS) && ns < 150 * NSEC_PER_SEC); deaths++) {
+	while (ns < 3 * NSEC_PER_SEC ||
+	       ((seen.late < LATE || deaths < DEATHS) && ns < 150 * NSEC_PER_SEC)) {
 		pid = fork_child();
 		if (!pid)
 			die_somehow(deaths);
@@ -239,6 +239,7 @@ static bool sampled_while_tasks_exit(void)
 			kill(pid, SIGKILL);
 		}
 		waitpid(pid, NULL, 0);
+		deaths++;
 		read_exit_samples(&seen);
 		ns = monotonic_ns() - begin;
 	}
