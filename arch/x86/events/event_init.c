@@ -496,10 +496,10 @@ int x86_check_new_period(struct perf_event *event, u64 period)
 
 /* ----------------------------------------------------- ownership of the hardware */
 
-static DEFINE_MUTEX(x86_hw_lock);
-static unsigned int x86_hw_users;	/* open events; x86_hw_lock */
+static DEFINE_MUTEX(x86_msrs_lock);
+static unsigned int x86_msrs_users;	/* open events; x86_msrs_lock */
 
-static void x86_hw_release_msrs(unsigned long counters)
+static void x86_msrs_release(unsigned long counters)
 {
 	unsigned int i;
 
@@ -509,7 +509,7 @@ static void x86_hw_release_msrs(unsigned long counters)
 	}
 }
 
-static int x86_hw_reserve_msrs(unsigned long counters)
+static int x86_msrs_reserve(unsigned long counters)
 {
 	unsigned int i;
 
@@ -523,24 +523,24 @@ static int x86_hw_reserve_msrs(unsigned long counters)
 	}
 	if (i >= INTEL_PMC_MAX_GENERIC)
 		return 0;
-	x86_hw_release_msrs(counters & (BIT(i) - 1));
+	x86_msrs_release(counters & (BIT(i) - 1));
 	return perf_refuse(-EBUSY, "counter %llu is in use by another driver", i);
 }
 
-static bool x86_hw_cpu_enabled(int cpu, void *unused)
+static bool x86_msrs_cpu_enabled(int cpu, void *unused)
 {
 	return READ_ONCE(per_cpu(x86_pmu_cpu.enabled, cpu)) ||
 	       READ_ONCE(per_cpu(x86_pmu_cpu.branches_on, cpu));
 }
 
-static void x86_hw_stop_cpu(void *unused)
+static void x86_msrs_stop_cpu(void *unused)
 {
 	x86_counters_disable(this_cpu_ptr(&x86_pmu_cpu), ~0ULL);
 	x86_deep_cpu_stop(this_cpu_ptr(&x86_pmu_cpu));
 }
 
 /* perf_event::destroy. Counters continue to run without events: the last event stops them. */
-static void x86_hw_put(struct perf_event *event)
+static void x86_event_destroy(struct perf_event *event)
 {
 	x86_extra_release(event);
 	amd_node_release(event);
@@ -548,26 +548,26 @@ static void x86_hw_put(struct perf_event *event)
 		x86_del_exclusive(x86_lbr_exclusive_lbr);
 	if (event->hw.flags & X86_EVENT_PRECISE)
 		intel_pebs_release(event);
-	guard(mutex)(&x86_hw_lock);
-	if (--x86_hw_users)
+	guard(mutex)(&x86_msrs_lock);
+	if (--x86_msrs_users)
 		return;
-	on_each_cpu_cond(x86_hw_cpu_enabled, x86_hw_stop_cpu, NULL, 1);
+	on_each_cpu_cond(x86_msrs_cpu_enabled, x86_msrs_stop_cpu, NULL, 1);
 	atomic_dec(&x86_irq_users);
-	x86_hw_release_msrs(x86_pmus[0].counters & X86_GENERAL_MASK);
+	x86_msrs_release(x86_pmus[0].counters & X86_GENERAL_MASK);
 }
 
-static int x86_hw_get(void)
+static int x86_msrs_get(void)
 {
 	int ret;
 
-	guard(mutex)(&x86_hw_lock);
-	if (!x86_hw_users) {
-		ret = x86_hw_reserve_msrs(x86_pmus[0].counters & X86_GENERAL_MASK);
+	guard(mutex)(&x86_msrs_lock);
+	if (!x86_msrs_users) {
+		ret = x86_msrs_reserve(x86_pmus[0].counters & X86_GENERAL_MASK);
 		if (ret)
 			return ret;
 		atomic_inc(&x86_irq_users);
 	}
-	x86_hw_users++;
+	x86_msrs_users++;
 	return 0;
 }
 
@@ -581,7 +581,7 @@ static void x86_init_set_sampling(const struct x86_pmu *xpmu, struct perf_event 
 		event->hw.flags |= X86_EVENT_CHECKPOINTED;
 }
 
-/* Claims what the event shares with other CPUs and drivers; x86_hw_put() releases it. */
+/* Claims what the event shares with other CPUs and drivers; x86_event_destroy() releases it. */
 static int x86_init_claim(const struct x86_pmu *xpmu, struct perf_event *event)
 {
 	int ret = 0;
@@ -637,17 +637,17 @@ int x86_event_init(struct perf_event *event)
 	if (ret)
 		return ret;
 
-	ret = x86_hw_get();
+	ret = x86_msrs_get();
 	if (ret)
 		return ret;
 	if (event->hw.flags & X86_EVENT_PRECISE)
 		intel_pebs_claim(event);
 	ret = x86_init_claim(xpmu, event);
 	if (ret) {
-		x86_hw_put(event);
+		x86_event_destroy(event);
 		return ret;
 	}
-	event->destroy = x86_hw_put;
+	event->destroy = x86_event_destroy;
 	if (is_sampling_event(event))
 		x86_init_set_sampling(xpmu, event);
 	/* A record changes the counter without a change of the user page. */
