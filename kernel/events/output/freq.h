@@ -6,6 +6,12 @@
 #ifndef _KERNEL_EVENTS_FREQ_H
 #define _KERNEL_EVENTS_FREQ_H
 
+#ifndef PERF_LAYER
+# error "private to kernel/events/"
+#elif PERF_LAYER < 2
+# error "kernel/events/output is a higher layer than this file"
+#endif
+
 #include <linux/bits.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>

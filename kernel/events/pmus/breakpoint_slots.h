@@ -10,6 +10,12 @@
 #ifndef _KERNEL_EVENTS_BREAKPOINT_SLOTS_H
 #define _KERNEL_EVENTS_BREAKPOINT_SLOTS_H
 
+#ifndef PERF_LAYER
+# error "private to kernel/events/"
+#elif PERF_LAYER < 3
+# error "kernel/events/pmus is a higher layer than this file"
+#endif
+
 #include <linux/hashtable.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
