@@ -616,9 +616,11 @@ static struct amd_ibs amd_ibs_op = {
  * amd_ibs_forward - hand a precise event to ibs_op
  * @event: event of the core PMU with precise_ip
  *
- * Cycles become cycles between ops, ops (0C1H) ops; other events have no precise samples.
+ * Core cycles become ibs_op's count of cycles, event 0C1H its count of ops. Other events have no
+ * precise samples.
  *
- * Return: -ENOENT, and the core tries ibs_op; -EOPNOTSUPP
+ * Context: process, may sleep.
+ * Return: -ENOENT after @event->attr has been changed: the core then tries ibs_op; -EOPNOTSUPP
  */
 int amd_ibs_forward(struct perf_event *event)
 {
