@@ -173,8 +173,8 @@ static u64 x86_sched_current_owner(void)
 
 /*
  * Disables the counters that write records, and takes the samples of records that no interrupt has
- * taken yet. The events that they are of are loaded; those that have to stop are stopped. Returns
- * the counters that are to be enabled again.
+ * taken yet. The events of these records are still loaded; events that have to stop are stopped.
+ * Returns the counters that are to be enabled again.
  */
 static noinline u64 x86_sched_pause(struct x86_pmu_cpu *cpu)
 {
@@ -269,7 +269,7 @@ static void x86_sched_unload_one(struct x86_pmu_cpu *cpu, unsigned int idx, u64 
 		x86_user_base_changed(event);
 }
 
-/* The fractions of slots that a task leaves in PERF_METRICS are those of its counter. */
+/* The fractions in PERF_METRICS reveal the same task as the counter of slots, which is removed. */
 static noinline u64 x86_sched_unload_metrics(struct x86_pmu_cpu *cpu, u64 counters, u64 stop,
 					     u64 owner)
 {
@@ -316,7 +316,7 @@ static noinline u64 x86_sched_unload_special(struct x86_pmu_cpu *cpu, u64 counte
 	return counters;
 }
 
-/* The events have left. Those that stay may have batches now. */
+/* The events are removed: the store may interrupt later for the batches of the others. */
 static noinline void x86_sched_unloaded_special(struct x86_pmu_cpu *cpu, u64 counters)
 {
 	if (counters & cpu->pmu->rtm_counters)
