@@ -344,19 +344,15 @@ void x86_deep_unload_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
 
 /**
  * x86_deep_sched_task - separate the records of two tasks, for an event of the CPU
- * @pmu_ctx: unused
- * @task: unused
- * @sched_in: the task is switched in
+ * @cpu: this CPU, on which another task has been switched in
  *
  * Context: interrupts disabled.
  */
-void x86_deep_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *task,
-			 bool sched_in)
+void x86_deep_sched_task(struct x86_pmu_cpu *cpu)
 {
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
-	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 
-	if (!sched_in || !cpu->deep)
+	if (!cpu->deep)
 		return;
 	if (!br->stack_users) {
 		x86_branches_mark(cpu->pmu->branches);

@@ -231,10 +231,11 @@ static noinline void x86_sched_unload_precise(struct x86_pmu_cpu *cpu, u64 count
 /**
  * x86_sched_task - pmu::sched_task: an event of the CPU continues with another task
  * @pmu_ctx: unused
- * @task: task that is switched in or out
- * @sched_in: the task is switched in
+ * @task: unused; current while it is switched out
+ * @sched_in: a task is switched in
  *
- * Samples of the records of @task, which is current, have its identity.
+ * Samples of a task's records are taken before the task is switched out: they have the identity of
+ * current.
  *
  * Context: interrupts disabled.
  */
@@ -245,7 +246,8 @@ void x86_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *
 
 	if (!sched_in && cpu->batch && intel_pebs_is_pending())
 		x86_sched_drain(cpu);
-	x86_deep_sched_task(pmu_ctx, task, sched_in);
+	if (sched_in)
+		x86_deep_sched_task(cpu);
 }
 
 static void x86_sched_unload_one(struct x86_pmu_cpu *cpu, unsigned int idx, u64 owner)
