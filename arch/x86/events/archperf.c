@@ -110,7 +110,7 @@ static void __init archperf_set_select_mask(struct x86_pmu *xpmu, const struct a
 
 /**
  * archperf_counters - the counters of a CPU
- * @leaf: what CPUID says
+ * @leaf: values of CPUID
  *
  * Return: set of counters
  */
@@ -143,7 +143,7 @@ void archperf_read_leaf(struct archperf_leaf *leaf)
 /**
  * archperf_setup - fill x86_pmu_regs and a PMU from CPUID
  * @xpmu: PMU to fill
- * @leaf: what CPUID says
+ * @leaf: values of CPUID
  * @model: tables for the PMU
  */
 void __init archperf_setup(struct x86_pmu *xpmu, const struct archperf_leaf *leaf,

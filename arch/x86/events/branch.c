@@ -560,7 +560,7 @@ static void branch_drop_flags(u32 filter, struct perf_branch_entry *e)
 			 X86_BRANCH_ABORT | X86_BRANCH_SAVE_PRIV | X86_BRANCH_NO_FLAGS |	\
 			 X86_BRANCH_NO_CYCLES)
 
-/* Layouts in which the addresses have no flags. */
+/* Layouts in which FROM or TO has flags, or has to be sign-extended. */
 #define BRANCH_FLAGGED	(X86_BRANCH_FROM_MISS | X86_BRANCH_FROM_TX | X86_BRANCH_TO_CYCLES |	\
 			 X86_BRANCH_TO_VALID | X86_BRANCH_SIGN)
 

@@ -3,10 +3,10 @@
  * Branch records: what registers log of a CPU's last branches, and the entries of samples that are
  * made of it.
  *
- * There are three kinds of registers (X86_BRANCHES_*, branch_regs.c). Their layout is a set of
- * flags (X86_BRANCH_FROM_*, TO_*, INFO_*). Which branches of a log an event records is its
- * filter, a word with the kinds of branches and X86_BRANCH_* options: events with the same
- * hardware filter can have different filters.
+ * There are four kinds of registers (enum x86_branches_kind, branch_regs.c). Their layout is a set
+ * of flags (X86_BRANCH_FROM_*, TO_*, INFO_*, FUSED, SIGN). The filter of an event selects the
+ * branches of a log that the event records. It is a word with the kinds of branches and
+ * X86_BRANCH_* options: events with the same hardware filter can have different filters.
  */
 #ifndef _ARCH_X86_EVENTS_BRANCH_H
 #define _ARCH_X86_EVENTS_BRANCH_H
@@ -15,7 +15,7 @@
 #include <linux/perf_event.h>
 #include <asm/processor.h>
 
-/* The kernel's half of addresses; bits 63 to 47 of a canonical one are the same. */
+/* The kernel's half of addresses: in a canonical one, bit 63 is the sign of the address. */
 static inline bool x86_address_is_kernel(u64 address)
 {
 	return IS_ENABLED(CONFIG_X86_64) ? (s64)address < 0 : address >= TASK_SIZE_MAX;
@@ -86,8 +86,8 @@ struct x86_branch_raw {
 };
 
 /*
- * x86_branch_raw::to with X86_BRANCH_TO_VALID. An entry has one of the two flags. Bit 61 is
- * reserved, and an entry with it is no branch (Revision Guide for family 19h models 10h-1Fh,
+ * x86_branch_raw::to with X86_BRANCH_TO_VALID. An entry has at least one of the two flags. Bit 61
+ * is reserved, and an entry with it is no branch (Revision Guide for family 19h models 10h-1Fh,
  * erratum 1452).
  */
 #define X86_BRANCH_TO_RESERVED	BIT_ULL(61)
@@ -156,7 +156,7 @@ struct x86_branch_task {
 enum x86_branches_kind {
 	X86_BRANCHES_RING,	/* another register has the number of the newest entry */
 	X86_BRANCHES_ARCH,	/* CPUID.1CH: entry 0 is the newest; the control has the filter */
-	X86_BRANCHES_AMD,	/* LbrExtV2: entry 0 is the newest; TO says what is an entry */
+	X86_BRANCHES_AMD,	/* LbrExtV2: entry 0 is the newest; flags of TO mark an entry */
 	X86_BRANCHES_BUFFER,	/* BRS: filled after an overflow, which interrupts then */
 };
 
@@ -174,7 +174,7 @@ enum x86_branches_kind {
  * @info: MSR of the first INFO register, if a layout has them
  * @select: MSR of the filter; 0: none
  * @top: MSR with the number of the newest entry, of a ring
- * @depth: number of entries, a power of 2
+ * @depth: number of entries, 1..X86_BRANCH_MAX; of a ring a power of 2
  * @shift: logarithm of the distance of FROM registers
  * @counters: set of general counters that the records have counts of
  * @flags: X86_BRANCHES_*

@@ -89,10 +89,10 @@ static int branch_init_buffer(struct perf_event *event)
 /**
  * x86_branch_check_period - can an event with branch records have a period?
  * @event: sampling event
- * @period: period; with attr.freq a frequency in Hz
+ * @period: period in events; with attr.freq a frequency in Hz
  *
  * Context: process, may sleep.
- * Return: 0; -EINVAL if the buffer would be filled after the end of the period
+ * Return: 0; -EINVAL for a frequency, or a period of no more events than the buffer has entries
  */
 int x86_branch_check_period(const struct perf_event *event, u64 period)
 {
@@ -112,7 +112,8 @@ int x86_branch_check_period(const struct perf_event *event, u64 period)
  * @event: event being initialised; its selection and its counters are set
  *
  * Context: process, may sleep.
- * Return: 0; -EINVAL if the CPU or the event's group cannot
+ * Return: 0; -EINVAL if the CPU or the event's group has no such records; -EOPNOTSUPP for an event
+ *	of a CPU where the records are branch samples
  */
 int x86_branch_init_counter(const struct x86_pmu *xpmu, struct perf_event *event)
 {

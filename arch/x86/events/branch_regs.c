@@ -3,7 +3,8 @@
  * The registers of branch records: reading, marking, starting and stopping.
  *
  * Entries have two numbers: their age, with 0 for the newest, and the number of their registers. In
- * a ring the latter moves; in the others both are the same.
+ * a ring and in a buffer the number of the newest entry's registers changes; elsewhere it is 0, and
+ * both numbers are the same.
  *
  * Manuals: SDM 3B, "Last Branch, Interrupt, and Exception Recording" and "Architectural Last Branch
  * Records"; APM volume 2, "Last Branch Stack Registers".

@@ -248,7 +248,7 @@ static noinline void x86_select_precise(struct x86_pmu_cpu *cpu, const struct pe
 	}
 }
 
-/* Records that are in the store say themselves what they have. */
+/* PEBS_DATA_CFG may change while there are records: each record has its own groups in its head. */
 static noinline void x86_select_flush_precise(struct x86_pmu_cpu *cpu)
 {
 	cpu->pebs_changed = false;
@@ -371,8 +371,8 @@ static bool x86_select_is_done(const struct x86_pmu_cpu *cpu, const struct perf_
  * x86_select - select an event on a counter
  * @cpu: this CPU
  * @event: event to select
- * @idx: number of the counter, which is not in x86_pmu_cpu::irq_owned and is disabled if @event
- *	is a sampling event
+ * @idx: number of the counter, which is not in x86_pmu_cpu::irq_owned; it is disabled if @event is
+ *	a sampling event that is being loaded
  *
  * x86_select_flush() must follow, because all fixed counters have one control register.
  */
@@ -796,12 +796,12 @@ void x86_pmu_cpu_restore(struct x86_pmu_cpu *cpu)
 /* ------------------------------------------------------- selects to prepare */
 
 /**
- * x86_select_needs_prepare - would an event change a general counter's select?
+ * x86_select_needs_prepare - can an event change a general counter's select, or an extra register?
  * @cpu: this CPU
  * @event: event to be loaded
  * @idx: number of the counter for it
  *
- * Return: true if it would
+ * Return: true if it can
  */
 bool x86_select_needs_prepare(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			      unsigned int idx)

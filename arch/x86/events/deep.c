@@ -2,13 +2,14 @@
 /*
  * Branch records on a CPU: loading, the interrupt, switches between tasks.
  *
- * The registers belong to the CPU and have no mark of a task. When an event is loaded, one entry is
- * overwritten with a marker: what is older belongs to other tasks, and a reader stops there. The
- * marker moves with the ring of registers. It is overwritten when as many branches as the ring has
- * entries have been logged. Clearing all registers would be 100 writes on a part with 32 entries.
- * Architectural records are emptied by one write.
+ * The registers belong to the CPU, and an entry does not name its task. When an event is loaded,
+ * one entry is overwritten with a marker: older entries belong to other tasks, and a reader stops
+ * there. The marker ages as the other entries do. It is overwritten when as many branches as there
+ * are entries have been logged. Clearing all registers would be 100 writes on a part with 32
+ * entries. Architectural records are emptied by one write.
  *
  * Recording continues without events, as counters do, until the machine's last event is closed.
+ * Call stacks and buffers are different: recording stops with the last of their events on the CPU.
  *
  * Manual: SDM 3B, "Last Branch, Interrupt, and Exception Recording" and "Freezing LBRs on PMI".
  *
@@ -131,7 +132,7 @@ static void deep_stack_load(struct x86_branch_cpu *br, const struct x86_pmu *xpm
 	deep_stack_restore(br, xpmu, deep_saved(event, false));
 }
 
-/* The registers hold what an event is to see: the stack of its task, or nothing of others. */
+/* Leaves in the registers the stack of the event's task, or else nothing of other tasks. */
 static void deep_branches_hand_over(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
 				    const struct perf_event *event)
 {
@@ -289,7 +290,7 @@ void x86_deep_unload(struct x86_pmu_cpu *cpu, u64 counters)
 		if (deep_needs_sched_task(event))
 			perf_sched_cb_dec(event->pmu);
 	}
-	/* Events of the CPU see the calls of whatever task is next. */
+	/* The events of the CPU that stay loaded record the calls of the next task. */
 	if (br->stack_users && !deep_has_task_event(cpu))
 		br->stack = NULL;
 }
@@ -342,20 +343,16 @@ void x86_deep_unload_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
 /* ---------------------------------------------------------------- task switches */
 
 /**
- * x86_deep_sched_task - pmu::sched_task: an event of the CPU continues with another task
- * @pmu_ctx: unused
- * @task: unused
- * @sched_in: the task is switched in
+ * x86_deep_sched_task - separate the records of two tasks, for an event of the CPU
+ * @cpu: this CPU, on which another task has been switched in
  *
  * Context: interrupts disabled.
  */
-void x86_deep_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *task,
-			 bool sched_in)
+void x86_deep_sched_task(struct x86_pmu_cpu *cpu)
 {
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
-	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 
-	if (!sched_in || !cpu->deep)
+	if (!cpu->deep)
 		return;
 	if (!br->stack_users) {
 		x86_branches_mark(cpu->pmu->branches);
@@ -386,8 +383,8 @@ void x86_deep_irq_begin(struct x86_pmu_cpu *cpu)
 }
 
 /*
- * The interrupt of another counter finds a buffer that is still being filled: the newest entries
- * are the interrupt itself and its way to x86_deep_irq_begin().
+ * A buffer is still being filled when another counter interrupts: its newest entries are the
+ * interrupt itself and the branches from there to x86_deep_irq_begin().
  */
 static void deep_drop_interrupt(const struct x86_pmu *xpmu, struct x86_branch_log *log)
 {

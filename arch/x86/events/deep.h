@@ -37,8 +37,7 @@ void x86_deep_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
 void x86_deep_sample_logged(struct x86_pmu_cpu *cpu, struct perf_event *event,
 			    struct perf_sample_data *data, const struct x86_branch_raw *raw,
 			    unsigned int nr);
-void x86_deep_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *task,
-			 bool sched_in);
+void x86_deep_sched_task(struct x86_pmu_cpu *cpu);
 void x86_deep_cpu_stop(struct x86_pmu_cpu *cpu);
 void x86_deep_cpu_reset(struct x86_pmu_cpu *cpu);
 struct kmem_cache *x86_deep_task_cache(const struct x86_pmu *xpmu);

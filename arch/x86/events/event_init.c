@@ -443,8 +443,9 @@ static int x86_init_encode(struct x86_pmu *xpmu, struct perf_event *event)
 #define IN_TXCP_MIN_PERIOD	0x7fffffff
 
 /*
- * An interrupt aborts a transaction, and an abort restores counter and status. After an overflow
- * in a transaction the handler finds no cause, and the overflow repeats forever.
+ * An overflow in a transaction aborts it, and the abort restores counter and status: the handler
+ * finds no cause. x86_irq_undone() then ends the period if a transaction can have been the rest of
+ * it, so a period must be far longer than that.
  */
 static int x86_check_txcp_period(const struct x86_model *model, const struct perf_event *event,
 				 u64 period)
@@ -461,7 +462,7 @@ static int x86_check_txcp_period(const struct x86_model *model, const struct per
 /**
  * x86_check_period - can the PMU sample with a period?
  * @event: sampling event
- * @period: new value of attr.sample_period; with attr.freq it is a frequency in Hz
+ * @period: new value of attr.sample_period, in events; with attr.freq it is a frequency in Hz
  *
  * Return: 0; -EINVAL, -EOPNOTSUPP for a period that an erratum, in_tx_cp or branch sampling forbids
  */
@@ -482,7 +483,7 @@ int x86_check_period(struct perf_event *event, u64 period)
 /**
  * x86_check_new_period - pmu::check_period: can an event that counts already have a period?
  * @event: sampling event
- * @period: new value of attr.sample_period; with attr.freq it is a frequency in Hz
+ * @period: new value of attr.sample_period, in events; with attr.freq it is a frequency in Hz
  *
  * Context: process.
  * Return: as x86_check_period(); -EINVAL for a period of another PMU's events
@@ -607,7 +608,7 @@ static int x86_init_claim(const struct x86_pmu *xpmu, struct perf_event *event)
  *
  * Context: process, may sleep.
  * Return: 0; -ENOENT if the event is of another PMU or not counted by this one; -EINVAL,
- *	-EOPNOTSUPP, -EBUSY, -EACCES, -ENXIO as perf_refuse() explains
+ *	-EOPNOTSUPP, -EBUSY, -EACCES, -ENXIO, -ENODATA, -ENOMEM as perf_refuse() explains
  */
 int x86_event_init(struct perf_event *event)
 {

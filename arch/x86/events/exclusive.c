@@ -15,7 +15,7 @@ static unsigned int branch_users[x86_lbr_exclusive_max];	/* branch_users_lock */
 unsigned int x86_exclusive_users;				/* writers: branch_users_lock */
 bool x86_lbr_with_pt __ro_after_init;
 
-/* They have buffers of their own. */
+/* The LBR and samples of each branch do not share a register or a buffer. */
 static bool exclusive_is_lbr_or_samples(unsigned int what)
 {
 	return what == x86_lbr_exclusive_lbr || what == x86_lbr_exclusive_samples;

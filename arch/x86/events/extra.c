@@ -3,7 +3,7 @@
  * Extra registers: MSRs that some events need beside their event select, for example the off-core
  * response registers.
  *
- * Two registers can be a pair: an event can use either of them, and its event code says which.
+ * Two registers can be a pair: an event can use either of them, and its event code selects one.
  * Events on one CPU use the same register if they need the same value in it. A register that
  * several CPUs share holds one value for all open events, see x86_extra_claim().
  *
@@ -274,8 +274,8 @@ int x86_extra_assign(const struct x86_pmu *xpmu, const struct perf_schedule *s, 
 /* ------------------------------------------------- registers that CPUs share */
 
 /*
- * No CPU has the events of its neighbours. Therefore all open events of the machine that use a
- * shared register agree on its value.
+ * The schedule of a CPU does not contain the events of the CPUs that share a register with it.
+ * Therefore all open events of the machine that use a shared register agree on its value.
  */
 static DEFINE_MUTEX(x86_extra_lock);
 static struct x86_extra_use x86_extra_shared;			/* x86_extra_lock */

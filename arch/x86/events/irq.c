@@ -8,8 +8,9 @@
  *
  * The handler claims every interrupt for which it finds a counter that has overflowed, with or
  * without an event. On parts without a status register, and on AMD, the handler of one interrupt
- * can handle the cause of the next one. Then an interrupt without a cause is claimed as well, for
- * 100 ms after the last one with a cause.
+ * can handle the cause of the next one; on Nehalem and Westmere x86_select_prepare() can. On these
+ * an interrupt without a cause is claimed as well, for X86_NMI_GRACE after the last one with a
+ * cause, and after a counter was stopped at the end of its period.
  */
 #include <linux/hardirq.h>
 #include <linux/kprobes.h>
@@ -136,7 +137,6 @@ static int x86_irq_handle_status(struct x86_pmu_cpu *cpu, u64 status, struct pt_
 	return n;
 }
 
-/* All bits are acknowledged: a frozen counter would stand still until its bit is cleared. */
 static u64 x86_irq_read_status(void)
 {
 	u64 status;
@@ -145,6 +145,7 @@ static u64 x86_irq_read_status(void)
 	return status;
 }
 
+/* All bits are acknowledged: a frozen counter would stand still until its bit is cleared. */
 static void x86_irq_ack_status(const struct x86_pmu_cpu *cpu, u64 status)
 {
 	if (x86_pmu_regs.ack_while_on)
@@ -242,8 +243,9 @@ static int x86_irq_handle_all(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
  * handled; its cause is found here. If the other interrupt is delivered nevertheless, it finds no
  * cause. The local APIC has masked its LVT entry then, so the entry is unmasked in any case.
  *
- * Context: NMI.
- * Return: number of causes found
+ * Context: NMI, or Xen's interrupt.
+ * Return: number of causes found, 0 if this CPU has no PMU; on Nehalem and Westmere 1 for an
+ *	interrupt that can be a late one
  */
 int x86_irq_status(struct pt_regs *regs)
 {
@@ -287,8 +289,8 @@ static u64 x86_irq_find_overflows(const struct x86_pmu_cpu *cpu)
  * Counters continue to run. An overflow before the LVT entry is unmasked is handled here. A later
  * one raises another interrupt, which can find that the overflow has been handled already.
  *
- * Context: NMI.
- * Return: number of counters that had overflowed
+ * Context: NMI, or Xen's interrupt.
+ * Return: number of counters that had overflowed; 1 for an interrupt that can be a late one
  */
 int x86_irq_scan(struct pt_regs *regs)
 {
@@ -340,7 +342,7 @@ static u64 x86_irq_ns(u64 cycles)
  * @regs: interrupted registers
  *
  * Context: NMI.
- * Return: number of causes found; NMI_DONE if the interrupt is not of this PMU
+ * Return: as x86_pmu_hooks::handle_irq; NMI_DONE if the interrupt is not of this PMU
  */
 int x86_pmi(unsigned int cmd, struct pt_regs *regs)
 {

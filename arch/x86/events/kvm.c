@@ -160,6 +160,8 @@ static void x86_kvm_set_virt_clear(u64 bits)
 
 /**
  * amd_pmu_enable_virt - allow selections for guests: this CPU runs guests from now on
+ *
+ * Context: any but NMI, on the CPU concerned.
  */
 void amd_pmu_enable_virt(void)
 {
@@ -172,6 +174,8 @@ EXPORT_SYMBOL_GPL(amd_pmu_enable_virt);
  *
  * Without guests the host-only bit makes no difference to what is counted. The guest-only bit must
  * stay: without both bits the counter would count in the host.
+ *
+ * Context: any but NMI, on the CPU concerned.
  */
 void amd_pmu_disable_virt(void)
 {

@@ -40,7 +40,8 @@ union x86_pmu_config {
 /**
  * struct x86_pmu_hooks - functions of the CPU PMU driver for other drivers
  * @handle_irq: handles an overflow interrupt in NMI or, on Xen, interrupt context; returns the
- *	number of counters that had overflowed
+ *	number of causes found, or 1 for an interrupt whose cause has been handled already; 0 if the
+ *	interrupt is not of this PMU
  */
 struct x86_pmu_hooks {
 	int (*handle_irq)(struct pt_regs *regs);

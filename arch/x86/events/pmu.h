@@ -25,7 +25,8 @@
  *   code removes a counter from that set before it programs the counter.
  * - x86_pmu_cpu::enabled changes by single instructions (x86_cpu_set_bits()).
  *   x86_commit_enabled() then writes the register, and repeats that if the set changed meanwhile.
- * - hw_perf_event::prev_count changes by compare and exchange, see x86_event_update().
+ * - An update of hw_perf_event::prev_count is a compare and exchange, see x86_event_update(). Code
+ *   outside of the handler sets it only while the counter is stopped or not in irq_owned.
  *
  * The counter of a counting event is not stopped when the event is removed. It continues to run
  * without an event, and the next event with the same selection takes its differences from the
@@ -382,7 +383,7 @@ struct x86_pmu {
  * @pmu: the CPU's PMU; NULL: none
  * @thread_offset: added to the numbers of general counters: 2 on the second thread of a core of
  *	a Pentium 4, else 0
- * @enabled: counters that are to run
+ * @enabled: counters that are to run; X86_METRICS_BIT while top-down metrics are
  * @global_ctrl: value last written to GLOBAL_CTRL; unused without that register
  * @irq_owned: counters with an event that the overflow handler may access
  * @missed: counters that overflowed in the overflow handler's view while not in @irq_owned
@@ -410,16 +411,19 @@ struct x86_pmu {
  * @metrics_read: subset of @metrics, updated by the last read of their group
  * @branches_on: branch recording was enabled
  * @branches_frozen: an interrupt without events in @deep can have disabled it again
- * @dirty: counters without an event, with a value that reveals activity of @owner
+ * @dirty: counters without an event, with a value that reveals activity of @owner;
+ *	X86_METRICS_BIT: PERF_METRICS has such a value
  * @fixed_ctrl: value that FIXED_CTR_CTRL should have
  * @fixed_written: value last written to FIXED_CTR_CTRL
  * @virt_clear: bits to clear in selections while the CPU runs no guests (AMD)
  * @halted: the overflow handler has stopped all counters
  * @nmi_grace: in jiffies: until then an interrupt without a cause is a late one
  * @event: event of each counter; NULL: none
- * @select: value last written to each event select; fixed counters: their four control bits
+ * @select: value last written to each event select; fixed counters: their control bits, as those
+ *	of fixed counter 0
  * @tag: changes with each value that a counter is given and with each event it counts for
- * @owner: mm_context_t::ctx_id of the program that ran while a dirty counter counted; 0: unknown
+ * @owner: mm_context_t::ctx_id of the program that ran while a dirty counter counted; 0: unknown;
+ *	that of PERF_METRICS at X86_METRIC_BASE
  * @extra: value last written to each extra register
  * @guest_msr: result of perf_guest_get_msrs()
  */

@@ -173,8 +173,8 @@ static u64 x86_sched_current_owner(void)
 
 /*
  * Disables the counters that write records, and takes the samples of records that no interrupt has
- * taken yet. The events that they are of are loaded; those that have to stop are stopped. Returns
- * the counters that are to be enabled again.
+ * taken yet. The events of these records are still loaded; events that have to stop are stopped.
+ * Returns the counters that are to be enabled again.
  */
 static noinline u64 x86_sched_pause(struct x86_pmu_cpu *cpu)
 {
@@ -231,10 +231,11 @@ static noinline void x86_sched_unload_precise(struct x86_pmu_cpu *cpu, u64 count
 /**
  * x86_sched_task - pmu::sched_task: an event of the CPU continues with another task
  * @pmu_ctx: unused
- * @task: task that is switched in or out
- * @sched_in: the task is switched in
+ * @task: unused; current while it is switched out
+ * @sched_in: a task is switched in
  *
- * Samples of the records of @task, which is current, have its identity.
+ * Samples of a task's records are taken before the task is switched out: they have the identity of
+ * current.
  *
  * Context: interrupts disabled.
  */
@@ -245,7 +246,8 @@ void x86_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *
 
 	if (!sched_in && cpu->batch && intel_pebs_is_pending())
 		x86_sched_drain(cpu);
-	x86_deep_sched_task(pmu_ctx, task, sched_in);
+	if (sched_in)
+		x86_deep_sched_task(cpu);
 }
 
 static void x86_sched_unload_one(struct x86_pmu_cpu *cpu, unsigned int idx, u64 owner)
@@ -269,7 +271,7 @@ static void x86_sched_unload_one(struct x86_pmu_cpu *cpu, unsigned int idx, u64 
 		x86_user_base_changed(event);
 }
 
-/* The fractions of slots that a task leaves in PERF_METRICS are those of its counter. */
+/* The fractions in PERF_METRICS reveal the same task as the counter of slots, which is removed. */
 static noinline u64 x86_sched_unload_metrics(struct x86_pmu_cpu *cpu, u64 counters, u64 stop,
 					     u64 owner)
 {
@@ -316,7 +318,7 @@ static noinline u64 x86_sched_unload_special(struct x86_pmu_cpu *cpu, u64 counte
 	return counters;
 }
 
-/* The events have left. Those that stay may have batches now. */
+/* The events are removed: the store may interrupt later for the batches of the others. */
 static noinline void x86_sched_unloaded_special(struct x86_pmu_cpu *cpu, u64 counters)
 {
 	if (counters & cpu->pmu->rtm_counters)

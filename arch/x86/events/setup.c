@@ -159,7 +159,7 @@ static const struct pmu x86_pmu_template = {
  * Without a PMU in the hypervisor, or with counters that firmware uses, registers do not keep what
  * is written.
  */
-static bool __init x86_setup_counter_works(const struct x86_pmu *xpmu, unsigned int n)
+static bool __init x86_setup_counter_works(unsigned int n)
 {
 	u64 before, select, after;
 
@@ -181,7 +181,7 @@ static bool __init x86_setup_hardware_works(const struct x86_pmu *xpmu)
 	unsigned int n;
 
 	for_each_set_bit(n, &counters, INTEL_PMC_MAX_GENERIC)
-		if (!x86_setup_counter_works(xpmu, n))
+		if (!x86_setup_counter_works(n))
 			return false;
 	return counters;
 }

@@ -3,15 +3,16 @@
  * Instruction based sampling: the PMUs ibs_fetch and ibs_op.
  *
  * Each has one counter on each CPU, which counts for one event at a time. When it reaches its
- * maximum the next fetch or op is tagged; the sample is in registers when that has completed, and
- * an interrupt of the extended local vector table says so. The counter stands from there on until
- * the valid bit is cleared.
+ * maximum the next fetch or op is tagged. When that has completed, the sample is in registers, and
+ * an entry of the extended local vector table interrupts. The counter stands until the valid bit is
+ * cleared.
  *
  * Manual: APM volume 2, 13.3 "Instruction-Based Sampling"; BKDG of family 10h, PPR of family 19h.
  *
  * Concurrency: struct amd_ibs_cpu is accessed on its CPU with interrupts disabled. The interrupt is
  * an NMI: it acts on the event only while amd_ibs_cpu::running is set. It can arrive after the
- * counter was stopped; then amd_ibs_cpu::leaving says that it is one of ours.
+ * counter was stopped: while amd_ibs_cpu::leaving is set, the handler claims an interrupt that has
+ * no sample.
  */
 #define pr_fmt(fmt) "perf: " fmt
 
@@ -57,7 +58,7 @@ struct amd_ibs_cpu {
  * @nr: number of registers there, the control register included
  * @max: bits of the control register that have the maximum
  * @enable: bit that enables the counter
- * @valid: bit that says that there is a sample
+ * @valid: bit that is set while the registers have a sample
  * @config: bits of the control register that users may set, beside the maximum
  * @most: most events until a sample
  * @is_op: ops, not fetches
@@ -109,8 +110,9 @@ static void amd_ibs_account(struct amd_ibs *ibs, struct perf_event *event, u64 c
 }
 
 /*
- * Returns whether the period has ended. It has if less than @least is left, which the next period
- * gets: the counter counts 16 at least, and the handler itself would be sampled.
+ * Returns whether the period has ended. It has ended if fewer than @least events of it are left;
+ * these are added to the next period. A counter counts 16 events at least, so a shorter rest would
+ * end in the handler.
  */
 static bool amd_ibs_next_period(struct perf_event *event, s64 least)
 {
@@ -616,9 +618,11 @@ static struct amd_ibs amd_ibs_op = {
  * amd_ibs_forward - hand a precise event to ibs_op
  * @event: event of the core PMU with precise_ip
  *
- * Cycles become cycles between ops, ops (0C1H) ops; other events have no precise samples.
+ * Core cycles become ibs_op's count of cycles, event 0C1H its count of ops. Other events have no
+ * precise samples.
  *
- * Return: -ENOENT, and the core tries ibs_op; -EOPNOTSUPP
+ * Context: process, may sleep.
+ * Return: -ENOENT after @event->attr has been changed: the core then tries ibs_op; -EOPNOTSUPP
  */
 int amd_ibs_forward(struct perf_event *event)
 {
@@ -720,7 +724,7 @@ static u32 __init amd_ibs_read_caps(void)
 		return 0;
 	if (boot_cpu_data.extended_cpuid_level >= AMD_IBS_LEAF)
 		caps = cpuid_eax(AMD_IBS_LEAF);
-	/* Early processors of family 10h do not say. */
+	/* Early processors of family 10h do not have the leaf, or not the bit. */
 	return caps & AMD_IBS_AVAILABLE ? caps :
 	       AMD_IBS_AVAILABLE | AMD_IBS_FETCHES | AMD_IBS_OPS;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the registers of instruction based sampling say: counts, where data was, latencies, kernel
- * addresses.
+ * Decoding of the registers of instruction based sampling: counts, where data was, latencies,
+ * kernel addresses.
  *
  * Manual: APM volume 2, 13.3 "Instruction-Based Sampling"; PPR of family 19h models 01h and 11h,
  * "IBS Op Data 2" and "IBS Op Data 3".

@@ -295,7 +295,8 @@ static bool bts_trace_continue(struct bts_cpu *bts)
  * intel_bts_irq - handle the interrupt of the counters for the records of this CPU
  *
  * Context: NMI.
- * Return: 1 if records were a cause of the interrupt, else 0
+ * Return: 1 if records were a cause of the interrupt, or can have been one before they were taken;
+ *	else 0
  */
 int intel_bts_irq(void)
 {
@@ -306,7 +307,7 @@ int intel_bts_irq(void)
 	late |= intel_bts_sample_irq(due);
 	if (!due)
 		return late;
-	/* Else the interrupted code ends the trace, or is about to begin one. */
+	/* Else the records are samples, or the interrupted code ends the trace or begins one. */
 	if (READ_ONCE(bts->on))
 		bts_trace_continue(bts);
 	return 1;

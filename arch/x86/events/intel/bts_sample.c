@@ -12,7 +12,7 @@
  *
  * The events belong to a PMU of their own, without a device, to which x86_event_init() gives them.
  * So other events of the CPU cost nothing more. Several of them on a CPU share the store: it is
- * drained when one is started or stopped.
+ * drained by the interrupt, and when one of them is started, stopped or read.
  *
  * While the CPU is in the kernel it records nothing, so draining needs no register.
  *

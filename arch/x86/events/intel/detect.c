@@ -107,7 +107,7 @@ static const struct x86_model * __init intel_pick_model(unsigned int version)
 /**
  * intel_hybrid_counters - the counters of a CPU of a hybrid part
  * @model: its tables
- * @leaf: what CPUID of the CPU says
+ * @leaf: values of CPUID on the CPU
  * @guest: CPUID is a hypervisor's
  *
  * CPUID of Alder and Raptor Lake has the counters that both kinds of core have: 6 general and 3

@@ -92,7 +92,7 @@ const struct x86_branches intel_lbr_icelake = {
 	.flags	= X86_BRANCHES_WITH_PT,
 };
 
-/* A register keeps what it holds when that is written to it. */
+/* Can the register be read, and its value be written back? */
 static bool __init lbr_register_works(u32 msr)
 {
 	u64 val;

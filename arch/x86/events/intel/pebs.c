@@ -40,9 +40,9 @@
 static DEFINE_PER_CPU(bool, pebs_draining);
 
 /**
- * struct pebs_batch - a record among others of its event
+ * struct pebs_batch - the place of a record among the records of its event
  * @time: the sample has the time of the record
- * @last: no other of the event follows before the end of the interrupt
+ * @last: no other record of the event follows before the end of the interrupt
  */
 struct pebs_batch {
 	bool	time;
@@ -219,7 +219,7 @@ u64 intel_pebs_weight(const struct x86_precise_line *line, const struct perf_eve
 #define PEBS_DATA_TYPES		(PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_TYPE |	\
 				 PERF_SAMPLE_TRANSACTION)
 
-/* What the record says of data, for the fields that the event samples. */
+/* Sets the fields that the event samples from the data part of the record. */
 static void pebs_fill_data(const struct x86_pmu *xpmu, const struct perf_event *event,
 			   const struct intel_pebs_record *r, struct perf_sample_data *data)
 {
@@ -398,7 +398,7 @@ static u64 pebs_handle_record(struct x86_pmu_cpu *cpu, const struct intel_pebs_r
 	u64 set = intel_pebs_counters_of(cpu, r->counters);
 	bool over;
 
-	/* The interrupted code is programming these counters, and looks after them itself. */
+	/* The interrupted code is programming these counters: it handles x86_pmu_cpu::missed. */
 	x86_cpu_set_bits(missed, set & ~cpu->irq_owned);
 	for (set &= cpu->irq_owned & ~stop; set; set &= set - 1) {
 		unsigned int idx = __ffs64(set);

@@ -10,7 +10,7 @@
 
 #include "../pmu.h"
 
-/* From this format on PEBS_DATA_CFG says what a record has. */
+/* From this format on PEBS_DATA_CFG selects the groups of a record. */
 #define INTEL_PEBS_ADAPTIVE	4
 
 /* PEBS_DATA_CFG, and the groups of an adaptive record in this order: SDM 3B, "Adaptive PEBS". */
@@ -22,7 +22,7 @@
 #define INTEL_PEBS_NR_GROUPS	4
 #define INTEL_PEBS_BRANCHES_NR	GENMASK(31, 24)	/* their number less 1 */
 
-/* What a record says of data: x86_precise::kind. */
+/* The data part of a record: x86_precise::kind. */
 enum x86_precise_kind {
 	X86_PRECISE_PLAIN,		/* nothing */
 	X86_PRECISE_LOAD_LATENCY,	/* a load: address, source, latency */
@@ -215,7 +215,8 @@ u64  intel_pebs_overflowed(struct x86_pmu_cpu *cpu, u64 counters);
 void intel_pebs_account(struct x86_pmu_cpu *cpu, struct intel_pebs_summary *sum);
 
 /*
- * The set of counters that a record is of, which says @counters. The counters with records are off.
+ * The set of counters that a record is of. @counters: that set as the record has it. The counters
+ * with records are disabled.
  */
 static inline u64 intel_pebs_counters_of(struct x86_pmu_cpu *cpu, u64 counters)
 {

@@ -180,7 +180,8 @@ static void pebs_init_batch(const struct x86_pmu *xpmu, struct perf_event *event
  * @event: event being initialised; its selection and its counters are set
  *
  * Context: process, may sleep.
- * Return: 0; -EINVAL if there are no records of the event, -EOPNOTSUPP, -ENOMEM
+ * Return: 0; -EINVAL if there are no records of the event; -ENODATA if its group lacks the event
+ *	that the source of a load needs; -EOPNOTSUPP, -ENOMEM
  */
 int intel_pebs_init_counters(const struct x86_pmu *xpmu, struct perf_event *event)
 {

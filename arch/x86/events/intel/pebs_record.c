@@ -139,7 +139,7 @@ static void pebs_set_no_groups(struct intel_pebs_record *r)
 	r->nr_branches = 0;
 }
 
-/* The record says its size itself; 0 if that cannot be. */
+/* The size in bytes that the record has in its head; 0 if the record cannot have that size. */
 static unsigned int pebs_adaptive_size(u64 head, size_t size)
 {
 	size_t bytes = FIELD_GET(BASIC_SIZE, head);

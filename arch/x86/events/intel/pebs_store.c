@@ -150,8 +150,8 @@ void intel_pebs_set_reload(struct x86_pmu_cpu *cpu, const struct perf_event *eve
 
 /**
  * intel_pebs_cpu_load - prepare the debug store of this CPU for the records of its events
- * @cpu: this CPU; if @cpu->batch or the groups of records change, it has no records, and its
- *	counters with records are disabled
+ * @cpu: this CPU; a counter that is added to or removed from @cpu->batch is disabled and has no
+ *	records in the store; so are all of @cpu->batch if the groups of records change
  *
  * Context: interrupts disabled.
  */

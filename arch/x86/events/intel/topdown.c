@@ -129,7 +129,7 @@ static u8 topdown_byte(unsigned int idx, u64 metrics)
 	return metrics >> (idx - X86_METRIC_BASE) * 8;
 }
 
-/* Takes the counter from the overflow handler. A handler before that finds it stopped. */
+/* A handler that runs before the counter has left irq_owned finds the counter stopped. */
 static void topdown_stop(struct x86_pmu_cpu *cpu, u64 others)
 {
 	x86_counters_disable(cpu, TOPDOWN_SLOTS | X86_METRICS_BIT | others);
@@ -452,7 +452,7 @@ void x86_topdown_resume(struct x86_pmu_cpu *cpu)
  * @xpmu: PMU with its model
  *
  * On hybrid parts PERF_CAPABILITIES describes what all cores have, and the small cores have none.
- * A hypervisor's CPU has what it says.
+ * In a guest its bit decides.
  */
 void __init intel_topdown_setup(struct x86_pmu *xpmu)
 {
