@@ -59,7 +59,7 @@ void perf_freq_overflow(struct perf_event *event)
  * @event: ACTIVE event with a frequency, on this CPU
  *
  * An overflow is late after two intervals of the wanted frequency. The count of a software event is
- * known without asking its PMU: mostly such an event has not been hit, and nothing is to be done.
+ * up to date without pmu::read: mostly such an event has not been hit, and nothing is to be done.
  *
  * Context: hard IRQ, ctx->lock, with the context's clock frozen
  */
