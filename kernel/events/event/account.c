@@ -28,6 +28,7 @@ atomic_t perf_nr_comm_events, perf_nr_mmap_events, perf_nr_task_events,
 static atomic_t perf_sched_users;
 static DEFINE_MUTEX(perf_sched_mutex);
 
+/* Enables the scheduler's hooks for one more user. May sleep. */
 void perf_sched_key_get(void)
 {
 	if (atomic_inc_not_zero(&perf_sched_users))
@@ -49,6 +50,7 @@ static void sched_key_drop(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(sched_key_work, sched_key_drop);
 
+/* Undoes perf_sched_key_get(). The hooks are disabled a second after the last user. */
 void perf_sched_key_put(void)
 {
 	if (atomic_add_unless(&perf_sched_users, -1, 1))

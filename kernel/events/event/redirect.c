@@ -286,6 +286,7 @@ int perf_event_set_output(struct perf_event *event, struct perf_event *target)
  * @event: event with a buffer
  * @pause: true to stop; records are then counted as lost. False to resume.
  *
+ * Context: any
  * Return: 0; -EINVAL if the event has no buffer with data pages
  */
 int perf_event_pause_output(struct perf_event *event, bool pause)

@@ -239,7 +239,7 @@ void perf_bp_event(struct perf_event *bp, void *data)
  * @hw: result of perf_bp_parse() for @attr
  *
  * Context: process context
- * Return: 0; -ENOSPC if @bp_type changes between instruction and data and there is no free
+ * Return: 0; -ENOSPC if the type changes between instruction and data and there is no free
  *	register; @bp is not changed then
  */
 noinline int perf_bp_commit(struct perf_event *bp, const struct perf_event_attr *attr,
