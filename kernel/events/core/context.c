@@ -283,6 +283,7 @@ void perf_epc_free_dropped(struct perf_event_context *ctx)
 	struct perf_event_pmu_context *epc, *next;
 	LIST_HEAD(dropped);
 
+	lockdep_assert_held(&ctx->mutex);
 	if (list_empty(&ctx->dropped))
 		return;
 	scoped_guard(perf_irqsave, &ctx->lock)

@@ -292,20 +292,24 @@ static __always_inline u64 perf_ctx_time(const struct perf_event_context *ctx)
  */
 static inline void perf_ctx_freeze(struct perf_event_context *ctx, u64 now)
 {
+	lockdep_assert_held(&ctx->lock);
 	if (ctx->frozen)
 		return;
 	ctx->stamp = now + ctx->offset;
 	WRITE_ONCE(ctx->frozen, true);
 }
 
+/* Undoes perf_ctx_freeze(). ctx->lock. */
 static inline void perf_ctx_thaw(struct perf_event_context *ctx)
 {
+	lockdep_assert_held(&ctx->lock);
 	WRITE_ONCE(ctx->frozen, false);
 }
 
-/* Activates the context on this CPU at perf_clock() @now; frozen until perf_ctx_thaw(). Locked. */
+/* Activates the context here at perf_clock() @now; frozen until perf_ctx_thaw(). ctx->lock. */
 static inline void perf_ctx_clock_start(struct perf_event_context *ctx, u64 now)
 {
+	lockdep_assert_held(&ctx->lock);
 	ctx->stamp = ctx->time;
 	WRITE_ONCE(ctx->offset, ctx->time - now);
 	WRITE_ONCE(ctx->frozen, true);
@@ -315,6 +319,7 @@ static inline void perf_ctx_clock_start(struct perf_event_context *ctx, u64 now)
 /* Deactivates the context, on its CPU. ctx->lock. */
 static inline void perf_ctx_clock_stop(struct perf_event_context *ctx)
 {
+	lockdep_assert_held(&ctx->lock);
 	ctx->time = perf_ctx_time(ctx);
 	WRITE_ONCE(ctx->active_cpu, -1);
 	WRITE_ONCE(ctx->frozen, false);

@@ -221,6 +221,7 @@ void perf_event_restart_begin(struct perf_event *event)
  */
 void perf_event_restart_end(struct perf_event *event, bool start)
 {
+	lockdep_assert_held(&event->ctx->lock);
 	if (start)
 		event->pmu->start(event, PERF_EF_RELOAD);
 	if (!perf_pmu_has_counters(event->pmu))

@@ -68,6 +68,7 @@ void perf_event_update_time(struct perf_event *event)
 {
 	u64 now = perf_ctx_time(event->ctx);
 
+	lockdep_assert_held(&event->ctx->lock);
 	if (now != event->tstamp)
 		perf_event_store_times(event, perf_event_effective_state(event), now);
 }

@@ -200,6 +200,7 @@ static bool addr_filter_in_vma(const struct perf_addr_filter *filter, struct vm_
 /* The parent's addr_filters.lock is held. */
 static void addr_filter_ranges_changed(struct perf_event *event)
 {
+	lockdep_assert_held(&perf_event_addr_filters(event)->lock);
 	event->addr_filters_gen++;
 }
 

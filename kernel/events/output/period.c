@@ -70,6 +70,7 @@ void perf_freq_tick(struct perf_event *event)
 	u64 interval;
 	s64 left;
 
+	lockdep_assert_held(&event->ctx->lock);
 	if (is_software_event(event) && local64_read(&event->count) == hwc->freq_count_stamp) {
 		hwc->freq_time_stamp = now;
 		return;

@@ -586,6 +586,7 @@ bool perf_sched_slice_expired(struct perf_cpu_pmu_context *cpc, struct perf_even
 {
 	u64 interval = ktime_to_ns(cpc->timer_interval);
 
+	lockdep_assert_held(&epc->ctx->lock);
 	return perf_ctx_time(epc->ctx) - epc->slice_start >= interval - interval / 8;
 }
 
@@ -744,6 +745,7 @@ static void sched_end_base_slice(struct perf_cpu_pmu_context *cpc,
 noinline bool perf_sched_load_again(struct perf_cpu_pmu_context *cpc,
 				    struct perf_event_pmu_context *base)
 {
+	lockdep_assert_held(&base->ctx->lock);
 	sched_end_base_slice(cpc, base);
 	if (!sched_base_valid(cpc, base))
 		return false;
