@@ -333,7 +333,7 @@ struct perf_event *perf_event_clone(struct perf_event_context *ctx, struct perf_
 	return event;
 }
 
-static void embedded_event_free(struct perf_event *event)
+static void event_free_embedded(struct perf_event *event)
 {
 	if (perf_event_pending_busy(event))
 		perf_event_pending_sync(event);
@@ -392,7 +392,7 @@ void perf_event_free(struct perf_event *event)
 	struct perf_event *parent = event->parent;
 
 	if (event->account_flags & EVENT_EMBEDDED) {
-		embedded_event_free(event);
+		event_free_embedded(event);
 		return;
 	}
 	perf_event_pending_sync(event);
