@@ -243,7 +243,7 @@ static int x86_irq_handle_all(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
  * cause. The local APIC has masked its LVT entry then, so the entry is unmasked in any case.
  *
  * Context: NMI.
- * Return: number of causes found
+ * Return: number of causes found; 1 for a late interrupt without a cause
  */
 int x86_irq_status(struct pt_regs *regs)
 {
@@ -288,7 +288,7 @@ static u64 x86_irq_find_overflows(const struct x86_pmu_cpu *cpu)
  * one raises another interrupt, which can find that the overflow has been handled already.
  *
  * Context: NMI.
- * Return: number of counters that had overflowed
+ * Return: number of counters that had overflowed; 1 for a late interrupt if none had
  */
 int x86_irq_scan(struct pt_regs *regs)
 {
