@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Performance events: what the rest of the kernel sees.
+ * Performance events: what the rest of the kernel uses.
  *
  *   perf/pmu.h		a PMU driver implements struct pmu
  *   perf/event.h	struct perf_event, kernel counters, permissions

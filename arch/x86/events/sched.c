@@ -3,8 +3,7 @@
  * Events on counters: assigning the counters of a schedule, loading and saving a schedule, and
  * starting, stopping and reading single events.
  *
- * Context: interrupts disabled on the CPU of the counters; x86_sched_assign() runs
- * anywhere.
+ * Context: interrupts disabled on the CPU of the counters; x86_sched_assign() runs anywhere.
  */
 #include <linux/mmu_context.h>
 

@@ -88,7 +88,8 @@ enum perf_event_state {
  * An event is of one of three kinds, by what a context switch does with it:
  *
  *   resident	PERF_EV_CAP_RESIDENT: pmu::add and pmu::del when the event is enabled and disabled,
- *		nothing on a switch. Counting software events, clocks that do not sample.
+ *		nothing on a switch. Events of the PMU "software" but BPF output of a task; clocks
+ *		that do not sample.
  *   counter	the PMU has pmu::sched_load: the schedule that contains the event is loaded and
  *		saved.
  *   switched	everything else: pmu::add and pmu::del on each switch.
@@ -120,8 +121,9 @@ struct perf_sample_layout {
  * struct perf_event - one event
  *
  * Drivers use @attr, @hw, @pmu, @cpu, @oncpu, @count, @parent, @group_leader and its @sibling_list,
- * @active_entry, @pmu_private, @destroy, @event_caps, @attach_state (to identify a task event),
- * @addr_filter_ranges and, read only, @state. All other members belong to kernel/events/.
+ * @active_entry, @pmu_private, @destroy, @event_caps, @attach_state (PERF_ATTACH_TASK is read; what
+ * a driver needs is set in pmu::event_init), @addr_filter_ranges and, read only, @state. All other
+ * members belong to kernel/events/.
  *
  * Locks: [c] written under ctx->lock as kernel/events/core/core.h explains, [m] ctx->mutex,
  * [i] constant once the event is published, [o] see kernel/events/output/buffer.h.
@@ -132,11 +134,11 @@ struct perf_sample_layout {
 struct perf_event {
 	/* Read by hits and context switches. */
 	struct pmu			*pmu;			/* [i] */
-	struct perf_event_context	*ctx;			/* [i] once attached */
+	struct perf_event_context	*ctx;			/* [i] but for moves */
 	struct perf_event_pmu_context	*pmu_ctx;		/* [c] schedules the group */
 	enum perf_event_state		state;			/* [c] */
 	int				cpu;			/* -1: any; [i] but for moves */
-	int				oncpu;			/* CPU of the last start, or -1 */
+	int				oncpu;			/* CPU it was added on, or -1 */
 	unsigned int			attach_state;
 	local64_t			count;
 	struct hw_perf_event		hw;
@@ -292,7 +294,7 @@ static __always_inline struct perf_event *perf_first_sibling(struct perf_event *
  * @attr: attributes
  * @cpu: CPU number, -1 for a task on any CPU
  * @task: task to count, NULL for all of a CPU
- * @callback: overflow handler, NULL for none
+ * @callback: overflow handler, NULL to write records
  * @context: value of perf_event::overflow_handler_context
  *
  * Context: may sleep
@@ -397,6 +399,7 @@ struct file *perf_event_get(unsigned int fd);
  * perf_get_event - get the event of a file
  * @file: any open file
  *
+ * Context: any
  * Return: the event, or ERR_PTR(-EINVAL) if the file is not an event's
  */
 const struct perf_event *perf_get_event(struct file *file);
@@ -405,6 +408,7 @@ const struct perf_event *perf_get_event(struct file *file);
  * perf_event_attrs - get the attributes of an event
  * @event: event, or NULL
  *
+ * Context: any
  * Return: the attributes, or ERR_PTR(-EINVAL)
  */
 const struct perf_event_attr *perf_event_attrs(struct perf_event *event);

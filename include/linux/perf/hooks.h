@@ -205,6 +205,8 @@ void perf_event_free_task(struct task_struct *task);
 /**
  * perf_event_delayed_put - check that a task has no context left
  * @task: task that is being freed
+ *
+ * Context: any
  */
 void perf_event_delayed_put(struct task_struct *task);
 
@@ -256,7 +258,7 @@ void perf_event_mmap(struct vm_area_struct *vma);
  * @unregister: the symbol is being removed
  * @sym: name
  *
- * Context: process context
+ * Context: process or soft interrupt context
  */
 void perf_event_ksymbol(u16 ksym_type, u64 addr, u32 len, bool unregister, const char *sym);
 
@@ -266,7 +268,7 @@ void perf_event_ksymbol(u16 ksym_type, u64 addr, u32 len, bool unregister, const
  * @type: loaded or unloaded
  * @flags: flags of the record
  *
- * Context: process context
+ * Context: process or soft interrupt context
  */
 void perf_event_bpf_event(struct bpf_prog *prog, enum perf_bpf_event_type type, u16 flags);
 
@@ -283,6 +285,7 @@ void perf_event_bpf_event(struct bpf_prog *prog, enum perf_bpf_event_type type, 
 void perf_event_text_poke(const void *addr, const void *old_bytes, size_t old_len,
 			  const void *new_bytes, size_t new_len);
 
+/* The scheduler's tick. Context: hard IRQ */
 void perf_event_task_tick(void);
 
 /**
@@ -402,7 +405,7 @@ static inline void perf_restore_debug_store(void)				{ }
 #ifdef CONFIG_PERF_EVENTS
 
 /**
- * perf_event_init_cpu - prepare for a CPU that is brought online
+ * perf_event_init_cpu - let the events of a CPU count if the CPU is online
  * @cpu: number of the CPU
  *
  * Context: CPU hotplug, may sleep

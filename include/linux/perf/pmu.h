@@ -141,11 +141,11 @@ struct hw_perf_event {
 /* pmu::capabilities */
 #define PERF_PMU_CAP_NO_INTERRUPT	0x0001	/* cannot sample */
 #define PERF_PMU_CAP_NO_NMI		0x0002	/* overflows are not handled in NMI */
-#define PERF_PMU_CAP_AUX_NO_SG		0x0004	/* AUX area must be contiguous */
+#define PERF_PMU_CAP_AUX_NO_SG		0x0004	/* AUX area contiguous if overwritten, else large */
 #define PERF_PMU_CAP_EXTENDED_REGS	0x0008	/* can sample those in PERF_REG_EXTENDED_MASK */
 #define PERF_PMU_CAP_EXCLUSIVE		0x0010	/* one event per context */
 #define PERF_PMU_CAP_ITRACE		0x0020	/* instruction trace */
-#define PERF_PMU_CAP_NO_EXCLUDE		0x0040	/* counts all privilege levels or none */
+#define PERF_PMU_CAP_NO_EXCLUDE		0x0040	/* cannot exclude privilege levels */
 #define PERF_PMU_CAP_AUX_OUTPUT		0x0080	/* its samples can be written to an AUX area */
 #define PERF_PMU_CAP_EXTENDED_HW_TYPE	0x0100	/* has HARDWARE/HW_CACHE with a type in config */
 #define PERF_PMU_CAP_AUX_PAUSE		0x0200	/* AUX tracing can be paused */
@@ -222,8 +222,9 @@ struct perf_schedule {
 /**
  * struct pmu - a performance monitoring unit
  *
- * Unless stated otherwise, callbacks run on the CPU concerned with interrupts off. Callbacks that
- * change what the PMU counts are called between pmu_disable and pmu_enable.
+ * Unless stated otherwise, callbacks run on the CPU concerned with interrupts off. @add, @del,
+ * @start and @stop are called between @pmu_disable and @pmu_enable; exceptions are events with
+ * PERF_EV_CAP_RESIDENT, a PMU with @sched_load, and PERF_EF_PAUSE and PERF_EF_RESUME.
  *
  * A PMU with several similar counters implements @sched_assign, @sched_load and @sched_save instead
  * of @add, @del and the transactions. A context switch then costs what the counters in use cost.
@@ -277,7 +278,7 @@ struct perf_schedule {
  * @filter: set *@ret if this PMU cannot count on CPU @cpu
  * @check_period: return a negative errno if the event cannot have this period
  * @sched_assign: assign a counter to every slot of @s from @from on. Earlier slots may be moved.
- *	Must not access hardware; any CPU, interrupts off. Return 0; -ENOSPC if not all slots fit,
+ *	Must not access hardware; any CPU, preemption off. Return 0; -ENOSPC if not all slots fit,
  *	and slots before @from are unchanged; -EBUSY if no event would fit because every counter is
  *	taken
  * @sched_load: make the counters of this CPU run @s and nothing else. An event that is already
@@ -345,11 +346,12 @@ struct pmu {
 /**
  * perf_pmu_register - register a PMU
  * @pmu: PMU in memory of the caller
- * @name: name in sysfs; NULL if @pmu->name is set and the PMU has no place there
+ * @name: name in sysfs; NULL for @pmu->name. A PMU with PMU_NULL_DEV has no place in sysfs
  * @type: PERF_TYPE_*, or -1 to have a number assigned
  *
  * Context: process context, may sleep
- * Return: 0; -ENOMEM; -EINVAL without a name or with an invalid scope; -ENOSPC if the type is taken
+ * Return: 0; -ENOMEM; -EINVAL without a name or with an invalid scope; -ENOSPC if the type is
+ *	taken; the errno of adding the device
  */
 int perf_pmu_register(struct pmu *pmu, const char *name, int type);
 
@@ -438,15 +440,15 @@ void perf_event_disable_inatomic(struct perf_event *event);
  * perf_swevent_set_period - start the next period if one has ended
  * @event: sampling event; hw.period_left counts down to the overflow
  *
- * Context: any
+ * Context: any, NMI included; on the CPU where the event counts
  * Return: number of periods that have ended since the last call
  */
 u64 perf_swevent_set_period(struct perf_event *event);
 
 /**
- * perf_swevent_get_recursion_context - enter this CPU's context level
+ * perf_swevent_get_recursion_context - enter the running task's level for this kind of context
  *
- * Context: any, preemption off
+ * Context: any, NMI included; preemption off
  * Return: 0 task, 1 softirq, 2 hard interrupt, 3 NMI, for perf_swevent_put_recursion_context();
  *	-1 if this level has been entered already
  */
@@ -455,6 +457,8 @@ int perf_swevent_get_recursion_context(void);
 /**
  * perf_swevent_put_recursion_context - leave a context level
  * @rctx: result of perf_swevent_get_recursion_context(), not -1
+ *
+ * Context: as perf_swevent_get_recursion_context()
  */
 void perf_swevent_put_recursion_context(int rctx);
 
@@ -501,7 +505,7 @@ struct perf_pmu_events_attr {
 	const char		*event_str;
 };
 
-/* An event's file with a content that depends on hyper-threading. */
+/* An event's file, with content that depends on hyper-threading. */
 struct perf_pmu_events_ht_attr {
 	struct device_attribute	attr;
 	u64			id;
@@ -528,6 +532,7 @@ struct perf_pmu_format_hybrid_attr {
  * @attr: the file's attribute, in a struct perf_pmu_events_attr
  * @page: result
  *
+ * Context: process context
  * Return: bytes written
  */
 ssize_t perf_event_sysfs_show(struct device *dev, struct device_attribute *attr, char *page);

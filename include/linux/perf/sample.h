@@ -101,14 +101,14 @@ struct perf_branch_stack {
  * @event: event of the record
  * @rb: buffer
  * @wakeup: position of the record; for AUX, the position at which to wake the reader
- * @size: bytes left in the current page; for AUX, bytes available
+ * @size: bytes left in the current chunk of the buffer; for AUX, bytes available
  * @flags: record flags
  * @aux_flags: PERF_AUX_FLAG_* of the AUX record
  * @skip_read: the READ part of a sample must not access hardware
  * @claimed: this write has claimed a multi_writer buffer; core
  * @addr: address of the next byte
  * @head: for AUX, position of the first available byte
- * @page: index of the current page
+ * @page: index of the current chunk
  */
 struct perf_output_handle {
 	struct perf_event	*event;
@@ -225,6 +225,8 @@ struct bpf_perf_event_data_kern {
  * @data: sample
  * @addr: value of ADDR, 0 if unknown
  * @period: value of PERIOD, in events
+ *
+ * Context: any, NMI included
  */
 static inline void perf_sample_data_init(struct perf_sample_data *data, u64 addr, u64 period)
 {
@@ -263,6 +265,8 @@ int perf_output_begin_forward(struct perf_output_handle *handle, struct perf_sam
 /**
  * perf_output_end - complete a record
  * @handle: write in progress
+ *
+ * Context: as perf_output_begin()
  */
 void perf_output_end(struct perf_output_handle *handle);
 
@@ -272,6 +276,7 @@ void perf_output_end(struct perf_output_handle *handle);
  * @buf: source
  * @len: number of bytes
  *
+ * Context: as perf_output_begin()
  * Return: 0, the number of bytes that were not copied
  */
 unsigned int perf_output_copy(struct perf_output_handle *handle, const void *buf,
@@ -282,6 +287,7 @@ unsigned int perf_output_copy(struct perf_output_handle *handle, const void *buf
  * @handle: write in progress
  * @len: number of bytes; the previous content of the buffer stays
  *
+ * Context: as perf_output_begin()
  * Return: 0
  */
 unsigned int perf_output_skip(struct perf_output_handle *handle, unsigned int len);
@@ -342,6 +348,7 @@ int perf_aux_output_skip(struct perf_output_handle *handle, unsigned long size);
  * perf_get_aux - get the driver data of the AUX area
  * @handle: from perf_aux_output_begin()
  *
+ * Context: on the event's CPU, interrupts off
  * Return: the value of pmu::setup_aux, or NULL
  */
 void *perf_get_aux(struct perf_output_handle *handle);
@@ -350,12 +357,16 @@ void *perf_get_aux(struct perf_output_handle *handle);
  * perf_aux_output_flag - set flags of the AUX record
  * @handle: from perf_aux_output_begin()
  * @flags: PERF_AUX_FLAG_*
+ *
+ * Context: on the event's CPU, interrupts off
  */
 void perf_aux_output_flag(struct perf_output_handle *handle, u64 flags);
 
 /**
  * perf_event_itrace_started - note that a trace has been started
  * @event: event that needs no ITRACE_START record: the driver has written one
+ *
+ * Context: interrupts off
  */
 void perf_event_itrace_started(struct perf_event *event);
 
@@ -377,6 +388,8 @@ void perf_report_aux_output_id(struct perf_event *event, u64 hw_id);
  * @misc: PERF_RECORD_MISC_*
  * @size: size of the record without the trailer, bytes
  * @event: event of the record
+ *
+ * Context: any, NMI included
  */
 void perf_event_header__init(struct perf_event_header *header, struct perf_sample_data *data,
 			     u32 type, u16 misc, u16 size, struct perf_event *event);
@@ -386,6 +399,8 @@ void perf_event_header__init(struct perf_event_header *header, struct perf_sampl
  * @event: event of the record
  * @handle: write in progress
  * @sample: from perf_event_header__init()
+ *
+ * Context: as perf_output_begin()
  */
 void perf_event__output_id_sample(struct perf_event *event, struct perf_output_handle *handle,
 				  struct perf_sample_data *sample);
@@ -396,6 +411,8 @@ void perf_event__output_id_sample(struct perf_event *event, struct perf_output_h
  * @header: from perf_prepare_header()
  * @data: from perf_prepare_sample()
  * @event: event of the sample
+ *
+ * Context: as perf_output_begin()
  */
 void perf_output_sample(struct perf_output_handle *handle, struct perf_event_header *header,
 			struct perf_sample_data *data, struct perf_event *event);
@@ -418,6 +435,8 @@ void perf_prepare_sample(struct perf_sample_data *data, struct perf_event *event
  * @data: from perf_prepare_sample()
  * @event: event of the sample
  * @regs: registers at the sample
+ *
+ * Context: any, NMI included
  */
 void perf_prepare_header(struct perf_event_header *header, struct perf_sample_data *data,
 			 struct perf_event *event, struct pt_regs *regs);
@@ -509,7 +528,7 @@ bool perf_event_overflows_plainly(struct perf_event *event);
  * @header: header of each
  * @event: the event
  *
- * They have one size, and the same values of what the driver does not set. A reader sees all of
+ * They have one size, and the same values of what the driver does not set. A reader gets all of
  * them or none.
  */
 struct perf_sample_batch {
@@ -548,7 +567,7 @@ void perf_sample_batch_add(struct perf_sample_batch *batch, struct perf_sample_d
 			   struct pt_regs *regs);
 
 /**
- * perf_sample_batch_end - let the reader have the samples of a batch
+ * perf_sample_batch_end - publish the samples of a batch
  * @batch: the batch
  *
  * Context: as perf_sample_batch_begin()
@@ -642,6 +661,8 @@ struct perf_callchain_entry *get_callchain_entry(int *rctx);
 /**
  * put_callchain_entry - release a call chain buffer
  * @rctx: from get_callchain_entry()
+ *
+ * Context: as get_callchain_entry(), on the same CPU
  */
 void put_callchain_entry(int rctx);
 

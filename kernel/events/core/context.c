@@ -5,7 +5,7 @@
  * A task gets its context with its first event and keeps it until it exits. Contexts are not
  * swapped between tasks: a switch between tasks with similar events is cheap because each task's
  * schedule is compiled (see schedule.c), so a task's event keeps its context. An event of a CPU
- * changes its context when its PMU is migrated to another CPU (see migrate.c).
+ * changes its context when its PMU's events are moved to another CPU (see migrate.c).
  *
  * Locks: task->perf_event_mutex, ctx->mutex, ctx->lock; see core.h.
  */
@@ -283,6 +283,7 @@ void perf_epc_free_dropped(struct perf_event_context *ctx)
 	struct perf_event_pmu_context *epc, *next;
 	LIST_HEAD(dropped);
 
+	lockdep_assert_held(&ctx->mutex);
 	if (list_empty(&ctx->dropped))
 		return;
 	scoped_guard(perf_irqsave, &ctx->lock)
@@ -293,10 +294,10 @@ void perf_epc_free_dropped(struct perf_event_context *ctx)
 
 /**
  * perf_epc_find - find the part of a context that belongs to one PMU
- * @ctx: the context; ctx->lock or ctx->mutex is held
+ * @ctx: the context; ctx->lock or ctx->mutex is held, or the context is active on this CPU
  * @pmu: the PMU
  *
- * Context: any
+ * Context: any; interrupts off without one of these locks
  * Return: the PMU context, NULL if there is none
  */
 struct perf_event_pmu_context *perf_epc_find(struct perf_event_context *ctx, struct pmu *pmu)

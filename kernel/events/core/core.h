@@ -5,9 +5,10 @@
  * Lock order:
  *
  *   signal->exec_update_lock
- *     task->perf_event_mutex  or  ctx->mutex (a task's before a CPU's; two of a kind by address)
- *       parent event->child_mutex
- *         mm->mmap_lock (held by the caller of mmap(2); address filters look for mappings)
+ *     task->perf_event_mutex  or  ctx->mutex (a fork's: the running task's, then the new one's;
+ *     those of two CPUs by address)
+ *       parent event->child_mutex (that of a leader's parent, then those of its siblings' parents)
+ *         mm->mmap_lock (held by the caller of mmap(2); address filters walk the mappings)
  *           event->mmap_mutex
  *             rq->lock (held by the scheduler around its hooks)
  *               ctx->lock: the task's, then the CPU's, then within it any of the CPU's cgroups'
@@ -54,7 +55,7 @@ static __always_inline u64 perf_clock(void)
  * @nr_flexible: enabled flexible groups
  * @pinned: enabled pinned groups, oldest first
  * @flexible: enabled flexible groups, in deficit round robin order; see group_queue.c
- * @round: earliest round of a group in the last schedule
+ * @round: latest round that was the earliest one of a schedule; see group_queue.c
  * @seq: incremented when the set of groups that can be scheduled changes
  * @sched_seq: @seq for which @sched was compiled
  * @sched_cpu_side: perf_cpu_pmu_context::cpu_side_seq for which @sched was compiled; its
@@ -107,19 +108,19 @@ struct perf_event_pmu_context {
  * @counterless_pages: some of the @nr_mapped events may be of PMUs without counters
  * @counter_list: PMU contexts with events, of PMUs with counters
  * @switch_list: ACTIVE events that are added and deleted at every context switch
- * @nr_bound: task events that are bound to one CPU
+ * @nr_bound: task events that some CPUs cannot count, such as one that is bound to a CPU
  * @nr_mapped: events with a mapped user page
  * @nr_switch_records: events with perf_event_attr::context_switch
  * @nr_user: events that user space may read from the counter (user page)
  * @sw_list: ACTIVE software events by PERF_COUNT_SW_*; read under RCU by software.c
  * @sb_list: events with side-band records; read under RCU
- * @freq_list: events that the tick visits: ACTIVE ones with a frequency, and throttled ones
+ * @freq_list: ACTIVE sampling events: the tick adjusts their frequencies and unthrottles them
  * @pmu_ctx_list: all PMU contexts
  * @dropped: PMU contexts to be freed once @lock is released
  * @event_list: all events; changed under @mutex and @lock, read under either
  * @nr_events: length of @event_list
  * @mutex: guards which events the context has
- * @refcount: one reference for the task or CPU, and one for each event
+ * @refcount: one reference for the task, CPU or cgroup, and one for each event
  * @task: the task; NULL for a CPU's or cgroup's; TASK_TOMBSTONE once the task has exited
  * @cgrp: the cgroup of a cgroup's context, else NULL
  * @cgrp_next: context of the next outer cgroup that is active on this CPU
@@ -187,11 +188,11 @@ struct perf_event_context {
  * @ctx: the CPU's own context
  * @cgrp_ctx: innermost active cgroup context; outer ones by perf_event_context::cgrp_next
  * @task_ctx: the running task's context; NULL if the task has none
- * @cgrp: cgroup of the running task; NULL before the first cgroup event
+ * @cgrp: cgroup for which @cgrp_ctx was set; NULL: to be set at the next switch, whatever cgroup
  * @cgrp_changes: number of changes of the chain at @cgrp_ctx
  * @online: the CPU accepts new events
  *
- * Written on its own CPU with interrupts off.
+ * Written on its own CPU with interrupts off; @online by CPU hotplug, with @ctx's mutex held.
  */
 struct perf_cpu_context {
 	struct perf_event_context	ctx;
@@ -224,7 +225,7 @@ static inline bool perf_cpu_is_dead(void)
 	return !cpu_online(smp_processor_id());
 }
 
-/* Number of tracepoint events. While it is not 0, hits look into contexts of tasks not running. */
+/* Number of tracepoint events. While it is not 0, hits search contexts of tasks not running. */
 extern atomic_t perf_nr_tracepoints;
 
 /**
@@ -291,20 +292,24 @@ static __always_inline u64 perf_ctx_time(const struct perf_event_context *ctx)
  */
 static inline void perf_ctx_freeze(struct perf_event_context *ctx, u64 now)
 {
+	lockdep_assert_held(&ctx->lock);
 	if (ctx->frozen)
 		return;
 	ctx->stamp = now + ctx->offset;
 	WRITE_ONCE(ctx->frozen, true);
 }
 
+/* Undoes perf_ctx_freeze(). ctx->lock. */
 static inline void perf_ctx_thaw(struct perf_event_context *ctx)
 {
+	lockdep_assert_held(&ctx->lock);
 	WRITE_ONCE(ctx->frozen, false);
 }
 
-/* Activates the context on this CPU at perf_clock() @now; frozen until perf_ctx_thaw(). Locked. */
+/* Activates the context here at perf_clock() @now; frozen until perf_ctx_thaw(). ctx->lock. */
 static inline void perf_ctx_clock_start(struct perf_event_context *ctx, u64 now)
 {
+	lockdep_assert_held(&ctx->lock);
 	ctx->stamp = ctx->time;
 	WRITE_ONCE(ctx->offset, ctx->time - now);
 	WRITE_ONCE(ctx->frozen, true);
@@ -314,6 +319,7 @@ static inline void perf_ctx_clock_start(struct perf_event_context *ctx, u64 now)
 /* Deactivates the context, on its CPU. ctx->lock. */
 static inline void perf_ctx_clock_stop(struct perf_event_context *ctx)
 {
+	lockdep_assert_held(&ctx->lock);
 	ctx->time = perf_ctx_time(ctx);
 	WRITE_ONCE(ctx->active_cpu, -1);
 	WRITE_ONCE(ctx->frozen, false);
@@ -418,7 +424,7 @@ static __always_inline void perf_event_store_times(struct perf_event *event,
 	PERF_TIMES_STEP(event);
 }
 
-/* Lets the stored times be those up to @now of another clock. ctx->lock. */
+/* Moves the last update to @now, a reading of another clock. The stored times stay. ctx->lock. */
 static __always_inline void perf_event_set_clock(struct perf_event *event, u64 now)
 {
 	u64 ahead = now - event->tstamp;
@@ -428,7 +434,7 @@ static __always_inline void perf_event_set_clock(struct perf_event *event, u64 n
 	event->time_stopped += ahead;
 }
 
-/* for_each_sibling_event() where the event is known to be a leader */
+/* for_each_sibling_event() for an event that is a leader */
 #define for_each_group_sibling(sibling, leader)					\
 	list_for_each_entry(sibling, &(leader)->sibling_list, sibling_list)
 
@@ -447,7 +453,7 @@ static __always_inline void perf_leader_update_time(struct perf_event *leader)
 }
 
 /*
- * From INACTIVE to ACTIVE or back, with the times up to date: always legal, without effect on
+ * Updates the times, then moves from INACTIVE to ACTIVE or back: always legal, without effect on
  * siblings' times, and frequent. All other state changes are by perf_event_set_state() or
  * perf_event_set_exit(). ctx->lock.
  */
@@ -457,7 +463,7 @@ static __always_inline void perf_leader_set_active(struct perf_event *leader, bo
 	WRITE_ONCE(leader->state, active ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_INACTIVE);
 }
 
-/* perf_leader_set_active() for a leader or a sibling. */
+/* perf_leader_set_active() for a leader or a sibling whose times are up to date. */
 static __always_inline void perf_event_set_active(struct perf_event *event, bool active)
 {
 	WRITE_ONCE(event->state, active ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_INACTIVE);

@@ -169,7 +169,7 @@ void perf_pmu_unregister(struct pmu *pmu)
 		list_del_rcu(&pmu->entry);
 		idr_remove(&pmu_types, pmu->type);
 	}
-	/* perf_event_open() walks the list under SRCU, NMI paths under RCU. */
+	/* The list is walked under SRCU; pmu_find_type() looks up numbers under RCU. */
 	synchronize_srcu(&perf_pmus_srcu);
 	synchronize_rcu();
 
@@ -221,6 +221,7 @@ void perf_event_restart_begin(struct perf_event *event)
  */
 void perf_event_restart_end(struct perf_event *event, bool start)
 {
+	lockdep_assert_held(&event->ctx->lock);
 	if (start)
 		event->pmu->start(event, PERF_EF_RELOAD);
 	if (!perf_pmu_has_counters(event->pmu))
@@ -383,7 +384,7 @@ static int pmu_check_event(struct perf_event *event)
 }
 
 /*
- * Drivers look at the siblings in event_init: the leader's ctx->mutex keeps the group constant. An
+ * Drivers read the siblings in event_init: the leader's ctx->mutex keeps the group constant. An
  * inherited event's group is not published yet.
  */
 static int pmu_init_in_group(struct perf_event *event)
@@ -543,7 +544,7 @@ struct pmu *perf_pmu_init_event(struct perf_event *event)
 	int idx = srcu_read_lock(&perf_pmus_srcu);
 	int ret;
 
-	/* An inherited event has its parent's PMU, whatever type and config say. */
+	/* An inherited event has its parent's PMU, whatever type and config are. */
 	if (event->parent && event->parent->pmu) {
 		ret = pmu_try_event(event->parent->pmu, event);
 		if (ret != -ENOENT)

@@ -4,8 +4,8 @@
  *
  * perf_event_set_state() moves an event from state to state, along the moves of one table. Frequent
  * moves are inline in core.h: perf_event_set_active() and perf_leader_set_active() between INACTIVE
- * and ACTIVE, which the scheduler does, and perf_event_set_exit() for all events of a task that
- * exits. An event that is being created gets its initial state by an assignment.
+ * and ACTIVE, for the sched layer, and perf_event_set_exit() for all events of a task that exits.
+ * An event that is being created gets its initial state by an assignment.
  *
  * Times follow from the state. An event is enabled while its own state and its leader's state are
  * at least INACTIVE, and running while both are ACTIVE. Both times are measured by the clock of the
@@ -43,13 +43,13 @@ static const u8 state_moves[] = {
 };
 
 /**
- * perf_event_times - times of an event at a given moment
- * @event: event to read; nothing in it is written
+ * perf_event_times - perf_event_times_at(), not inline
+ * @event: as for perf_event_times_at()
  * @now: moment, in ns of the clock of @event's context
  * @enabled: result: time enabled, ns
  * @running: result: time running, ns
  *
- * Context: any; exact under ctx->lock or on the context's CPU
+ * Context: as for perf_event_times_at()
  */
 void perf_event_times(const struct perf_event *event, u64 now, u64 *enabled, u64 *running)
 {
@@ -68,6 +68,7 @@ void perf_event_update_time(struct perf_event *event)
 {
 	u64 now = perf_ctx_time(event->ctx);
 
+	lockdep_assert_held(&event->ctx->lock);
 	if (now != event->tstamp)
 		perf_event_store_times(event, perf_event_effective_state(event), now);
 }

@@ -8,7 +8,7 @@
 
 #include <linux/tracepoint.h>
 
-/* An open, ioctl or mmap was refused: the errno the caller gets and the rule it broke. */
+/* A request was refused: the errno that the caller gets and the rule that it broke. */
 TRACE_EVENT(perf_event_refused,
 	TP_PROTO(int err, const char *reason),
 	TP_ARGS(err, reason),

@@ -28,6 +28,7 @@ atomic_t perf_nr_comm_events, perf_nr_mmap_events, perf_nr_task_events,
 static atomic_t perf_sched_users;
 static DEFINE_MUTEX(perf_sched_mutex);
 
+/* Enables the scheduler's hooks for one more user. May sleep. */
 void perf_sched_key_get(void)
 {
 	if (atomic_inc_not_zero(&perf_sched_users))
@@ -40,15 +41,16 @@ void perf_sched_key_get(void)
 	atomic_inc(&perf_sched_users);
 }
 
-static void sched_key_drop(struct work_struct *work)
+static void account_sched_key_drop(struct work_struct *work)
 {
 	guard(mutex)(&perf_sched_mutex);
 	if (atomic_dec_and_test(&perf_sched_users))
 		static_branch_disable(&perf_sched_events);
 }
 
-static DECLARE_DELAYED_WORK(sched_key_work, sched_key_drop);
+static DECLARE_DELAYED_WORK(sched_key_work, account_sched_key_drop);
 
+/* Undoes perf_sched_key_get(). The hooks are disabled a second after the last user. */
 void perf_sched_key_put(void)
 {
 	if (atomic_add_unless(&perf_sched_users, -1, 1))
@@ -88,7 +90,7 @@ static atomic_t *const kind_nr[NR_KINDS] = {
 };
 
 /* The kinds that @attr requests, a bit for each. */
-static unsigned int kinds_of(const struct perf_event_attr *attr)
+static unsigned int account_kinds_of(const struct perf_event_attr *attr)
 {
 	return attr->comm << KIND_COMM |
 	       (attr->mmap | attr->mmap_data) << KIND_MMAP |
@@ -166,7 +168,7 @@ void perf_account(struct perf_event *event)
 		return;
 
 	if (perf_event_is_sideband(event)) {
-		event->account_flags |= kinds_of(&event->attr);
+		event->account_flags |= account_kinds_of(&event->attr);
 		account_kinds(event->account_flags, 1);
 	}
 	if (event->attr.freq && is_sampling_event(event)) {

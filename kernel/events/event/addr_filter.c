@@ -15,8 +15,8 @@
  * event.
  *
  * Locks: perf_addr_filters_head::lock for list, ranges and generation. A driver programs the ranges
- * in pmu::start, so a change of the ranges stops and starts the event on its CPU. The ranges of a
- * running task are updated by that task, under its context's lock.
+ * in pmu::start, so a change of the ranges stops and starts the event on its CPU. A task that maps
+ * a file updates the ranges of its events under its context's lock.
  */
 #include <linux/export.h>
 #include <linux/fs.h>
@@ -200,6 +200,7 @@ static bool addr_filter_in_vma(const struct perf_addr_filter *filter, struct vm_
 /* The parent's addr_filters.lock is held. */
 static void addr_filter_ranges_changed(struct perf_event *event)
 {
+	lockdep_assert_held(&perf_event_addr_filters(event)->lock);
 	event->addr_filters_gen++;
 }
 
@@ -313,7 +314,7 @@ EXPORT_SYMBOL_GPL(perf_event_addr_filters_sync);
 
 /* ---------------------------------------------------------------------- hooks */
 
-/* ctx->lock is held on the event's CPU. */
+/* The running task's ctx->lock is held. */
 static void addr_filter_follow_mmap(struct perf_event *event, struct vm_area_struct *vma)
 {
 	struct perf_addr_filters_head *head = perf_event_addr_filters(event);
@@ -371,6 +372,8 @@ void perf_addr_filters_exec(struct perf_event *event)
  * perf_addr_filters_clone - copy address ranges to an inherited event
  * @to: event of a new task, which has the mappings of the creating task
  * @from: the creating task's event
+ *
+ * Context: process context
  */
 void perf_addr_filters_clone(struct perf_event *to, struct perf_event *from)
 {
@@ -419,7 +422,7 @@ out:
  * Context: may sleep
  * Return: 0; -EFAULT; -ENOMEM; -EINVAL if the event has no filters or the text is malformed;
  *	-EOPNOTSUPP if there are more filters than the PMU has, or a file for a CPU event; the errno
- *	of looking the file up or of pmu::addr_filters_validate
+ *	of looking the file up, of pmu::addr_filters_validate or of perf_tracepoint_set_filter()
  */
 int perf_event_set_filter(struct perf_event *event, void __user *arg)
 {
@@ -445,6 +448,8 @@ int perf_event_set_filter(struct perf_event *event, void __user *arg)
 /**
  * perf_event_free_filter - free the address filters of an event
  * @event: event that is being freed. The filter of a tracing event is freed with its memory.
+ *
+ * Context: may sleep
  */
 void perf_event_free_filter(struct perf_event *event)
 {

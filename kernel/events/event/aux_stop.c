@@ -62,7 +62,7 @@ static void aux_stop_local(void *stop)
 		aux_stop_in_ctx(ctx, stop);
 }
 
-/* All events of a buffer belong to one CPU or to one task, which may be running on any CPU. */
+/* All events of a buffer belong to one CPU, or to a task and its children, which run on any CPU. */
 static void aux_stop_on_cpus(const struct perf_event *event, struct aux_stop *stop)
 {
 	int cpu;

@@ -144,7 +144,7 @@ static int bpf_set_probe_prog(struct perf_event *event, struct bpf_prog *prog, u
  * @cookie: result of bpf_get_attach_cookie()
  *
  * Context: may sleep
- * Return: 0; -EINVAL, -EEXIST, -EPROTO, -EACCES or the tracing subsystem's errno
+ * Return: 0; -EINVAL, -EEXIST, -EPROTO, -EACCES, -EOPNOTSUPP or the tracing subsystem's errno
  */
 int perf_event_set_bpf_prog(struct perf_event *event, struct bpf_prog *prog, u64 cookie)
 {

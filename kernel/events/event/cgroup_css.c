@@ -54,6 +54,8 @@ int perf_cgroup_connect(int fd, struct perf_event *event)
 /**
  * perf_cgroup_disconnect - drop an event's reference to its cgroup
  * @event: event that is being freed, bound to a cgroup or not
+ *
+ * Context: any
  */
 void perf_cgroup_disconnect(struct perf_event *event)
 {

@@ -4,8 +4,8 @@
  *
  * An event is built in steps; perf_event_free() undoes those that were done. Until the event is
  * installed only its opener can reach it. References are held by its file or kernel user, by its
- * children that are not embedded, by events that pause or resume its AUX trace, and by a pending
- * SIGTRAP. Dropping the last one frees the event.
+ * children that are not embedded, by events that pause, resume or sample its AUX trace or write to
+ * its AUX area, and by a pending SIGTRAP. Dropping the last one frees the event.
  *
  * A child may be freed after it was unlinked from its parent and after the parent's file was
  * closed: the exiting task frees it without their locks, or later when a SIGTRAP is pending. Until
@@ -77,7 +77,7 @@ static void event_init_handler(struct perf_event *event, const struct perf_event
 static void event_init_common(struct perf_event *event, const struct perf_event_spec *spec)
 {
 	event->attr = *spec->attr;
-	/* Drivers and MODIFY_ATTRIBUTES look at it. */
+	/* Drivers and MODIFY_ATTRIBUTES read it. */
 	if (!has_branch_stack(event))
 		event->attr.branch_sample_type = 0;
 	event->orig_type = spec->parent ? spec->parent->orig_type : event->attr.type;
@@ -263,6 +263,7 @@ struct perf_event *perf_event_alloc(const struct perf_event_spec *spec)
  * They can if pmu::event_init need not be called for each child: what it returned and what it holds
  * stays valid through the parent, which exists as long as it has children.
  *
+ * Context: any
  * Return: true if perf_event_clone() needs no separate allocation
  */
 bool perf_event_is_embeddable(struct perf_event *parent)
@@ -332,7 +333,7 @@ struct perf_event *perf_event_clone(struct perf_event_context *ctx, struct perf_
 	return event;
 }
 
-static void embedded_event_free(struct perf_event *event)
+static void event_free_embedded(struct perf_event *event)
 {
 	if (perf_event_pending_busy(event))
 		perf_event_pending_sync(event);
@@ -366,7 +367,7 @@ static void event_free_rcu(struct rcu_head *head)
 		call_rcu(&event->rcu_head, event_free_rcu);
 		return;
 	}
-	/* pending_disable_work() looks at the context. */
+	/* pending_disable_work() uses the context. */
 	if (event->ctx)
 		perf_ctx_put(event->ctx);
 	put_pid_ns(event->ns);
@@ -391,7 +392,7 @@ void perf_event_free(struct perf_event *event)
 	struct perf_event *parent = event->parent;
 
 	if (event->account_flags & EVENT_EMBEDDED) {
-		embedded_event_free(event);
+		event_free_embedded(event);
 		return;
 	}
 	perf_event_pending_sync(event);
@@ -437,6 +438,7 @@ void perf_event_put(struct perf_event *event)
  * perf_event_get_live - take a reference to an event that may be about to be freed
  * @event: event whose memory exists: under RCU, or through a child or its group
  *
+ * Context: any
  * Return: false if the last reference has been dropped
  */
 bool perf_event_get_live(struct perf_event *event)

@@ -32,7 +32,7 @@ static void pending_wakeup_work(struct irq_work *work)
 		perf_swevent_put_recursion_context(rctx);
 }
 
-/* Disables an event on its CPU or in its task: perf_event_disable_local(), set by the ops layer. */
+/* perf_event_disable_local(), set at boot by the ops layer. Interrupts off. */
 void (*perf_event_pending_disable_fn)(struct perf_event *event) __ro_after_init;
 
 /* If the event's task has migrated, the disable function forwards the request to its CPU. */
@@ -69,6 +69,8 @@ static void pending_sigtrap_work(struct callback_head *head)
 /**
  * perf_event_pending_init - initialize the deferred work of an event
  * @event: new event
+ *
+ * Context: any
  */
 void perf_event_pending_init(struct perf_event *event)
 {

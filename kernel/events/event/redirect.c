@@ -34,7 +34,7 @@ static void redirect_wait_for_list(struct perf_event *event)
 }
 
 /* Can several CPUs write to a buffer because of this event? */
-static bool event_is_multi_writer(const struct perf_event *event)
+static bool redirect_is_multi_writer(const struct perf_event *event)
 {
 	return event->attr.inherit && (event->cpu == -1 || event->attr.inherit_stat);
 }
@@ -50,7 +50,7 @@ void perf_buffer_attach(struct perf_buffer *rb, struct perf_event *event)
 {
 	redirect_wait_for_list(event);
 	perf_buffer_get(rb);
-	rb->multi_writer = event_is_multi_writer(event);
+	rb->multi_writer = redirect_is_multi_writer(event);
 	guard(perf_buffers)();
 	list_add_rcu(&event->rb_entry, &rb->events);
 	rcu_assign_pointer(event->rb, rb);
@@ -146,7 +146,7 @@ static int redirect_mark_target(struct perf_event *event, struct perf_event *tar
 {
 	int ret;
 
-	if (!event_is_multi_writer(event))
+	if (!redirect_is_multi_writer(event))
 		return 0;
 	scoped_guard(perf_buffers) {
 		ret = redirect_check_mapped(event);
@@ -179,7 +179,7 @@ static int redirect_switch_pointer(struct perf_event *event, struct perf_event *
 		return perf_refuse(-EINVAL, "output: the target has no mapped buffer");
 	if (*before == rb)
 		return 0;
-	if (event_is_multi_writer(event) && !rb->multi_writer)
+	if (redirect_is_multi_writer(event) && !rb->multi_writer)
 		return -EAGAIN;		/* not the buffer that was marked as multi_writer */
 	if (!*before && event->rcu_pending)
 		return -EAGAIN;		/* an RCU walk of its old list may be at this event */
@@ -286,6 +286,7 @@ int perf_event_set_output(struct perf_event *event, struct perf_event *target)
  * @event: event with a buffer
  * @pause: true to stop; records are then counted as lost. False to resume.
  *
+ * Context: any
  * Return: 0; -EINVAL if the event has no buffer with data pages
  */
 int perf_event_pause_output(struct perf_event *event, bool pause)

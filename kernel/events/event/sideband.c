@@ -79,6 +79,7 @@ void perf_sb_visit(perf_sb_fn fn, void *data)
  * @text: string, truncated to @size - 1 bytes
  * @size: bytes in @buf, a multiple of 8
  *
+ * Context: any
  * Return: length with the terminating zero, in bytes, rounded up to a multiple of 8 with zeros
  */
 unsigned int perf_sb_string(char *buf, const char *text, unsigned int size)

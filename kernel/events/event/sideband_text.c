@@ -2,7 +2,8 @@
 /*
  * Side-band records about kernel text: KSYMBOL, BPF_EVENT, TEXT_POKE.
  *
- * Context: process context, the hooks' mutexes are held. Does not sleep.
+ * Context: process context with the hooks' mutexes held, or soft interrupt where a BPF program is
+ * freed there. Does not sleep.
  */
 #include <linux/bpf.h>
 #include <linux/filter.h>

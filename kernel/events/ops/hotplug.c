@@ -5,7 +5,7 @@
  * A CPU's contexts are active while the CPU is online. When it is taken offline their clocks and
  * events stop; when it is online again they continue. No event is removed.
  *
- * Locks: hotplug callbacks; the CPU's ctx->mutex against opens.
+ * Locks: the CPU's ctx->mutex against opens. CPU hotplug calls one callback at a time.
  */
 #include <linux/cpu.h>
 #include <linux/reboot.h>

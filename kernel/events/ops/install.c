@@ -40,7 +40,8 @@ static int install_allow_cpu(void)
  * @event: new event
  *
  * Context: may sleep
- * Return: a referenced context, or an ERR_PTR(): -ESRCH, -EACCES, -ENOMEM
+ * Return: a referenced context, or an ERR_PTR(): -ESRCH, -EACCES, -ENOMEM or a security module's
+ *	errno
  */
 struct perf_event_context *perf_event_find_context(struct perf_event *event)
 {
@@ -114,6 +115,8 @@ void perf_attach_locked(struct perf_event_context *ctx, struct perf_event *event
  * @epc: PMU context that schedules the group
  *
  * The group is started by perf_start_unpublished().
+ *
+ * Context: process context
  */
 void perf_attach_unpublished(struct perf_event_context *ctx, struct perf_event *event,
 			     struct perf_event_pmu_context *epc)
@@ -128,6 +131,8 @@ void perf_attach_unpublished(struct perf_event_context *ctx, struct perf_event *
 /**
  * perf_start_unpublished - start the groups of a new task's context
  * @ctx: context that is not published yet
+ *
+ * Context: process context; takes ctx->lock
  */
 void perf_start_unpublished(struct perf_event_context *ctx)
 {
@@ -193,10 +198,10 @@ static int install_no_op(struct task_struct *task, void *unused)
 }
 
 /*
- * The switch-in hook looks at task->perf_event_ctxp with rq->lock held. Taking that lock divides
- * the task's switches into those that are over, with an rq->curr that perf_ctx_call() sees, and
- * those that find the context and wait for its lock. The current task is not switched in meanwhile.
- * The task may exit at any time: its exit takes ctx->mutex only after it has left the context.
+ * The switch-in hook reads task->perf_event_ctxp with rq->lock held. Taking that lock divides the
+ * task's switches into those that are over, with an rq->curr that perf_ctx_call() reads, and those
+ * that find the context and wait for its lock. The current task is not switched in meanwhile. The
+ * task may exit at any time: its exit takes ctx->mutex only after it has left the context.
  */
 static void install_publish(struct perf_event_context *ctx)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Moving a PMU's CPU events to another CPU when their designated CPU is taken offline.
+ * Moving a PMU's CPU events to another CPU, because theirs is taken offline or a driver moves them.
  *
  * Locks: both CPUs' ctx->mutex, in the order of their addresses.
  */

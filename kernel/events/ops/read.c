@@ -2,9 +2,9 @@
 /*
  * Reading counts.
  *
- * The values of one read are of one moment: the members of a group are read in one visit to the
- * CPU where they count, under one lock. There is no visit if none of them is on a counter there:
- * software counts and times can be read from anywhere.
+ * The values of one read are of one moment: the members of a group are read in one visit to the CPU
+ * where they count, under one lock. There is no visit if all members that run there are resident or
+ * can be read from here, too (package, scope). Times can be read from anywhere.
  *
  * Locks: ctx->lock; child_mutex for inherited children.
  */
@@ -58,7 +58,7 @@ static bool read_same_place(const struct perf_event *event)
 	return false;
 }
 
-/* Its context is on another CPU: has hardware to be read that only that CPU can read? */
+/* Is @event, with a context on another CPU, to be read on that CPU? */
 static bool read_member_is_remote(const struct perf_event *event)
 {
 	return event->state == PERF_EVENT_STATE_ACTIVE &&

@@ -14,8 +14,8 @@
  *
  * If the event's buffer is replaced while its driver owns the area, no AUX record is written.
  *
- * Context: interrupts off, NMI included. No locks; the lifetime of the area is explained in
- * buffer.h.
+ * Context: interrupts off for drivers, preemption off for samples; NMI included. No locks; the
+ * lifetime of the area is explained in buffer.h.
  */
 #include <linux/irqflags.h>
 

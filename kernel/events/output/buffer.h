@@ -31,12 +31,13 @@
  * after setting @published the writer checks whether @head has moved, and repeats. @published
  * decides which writer publishes, so it is set last. There is no lock and no counter of writers.
  *
- * Two kinds of event may write from several CPUs: inherited ones that run on any CPU and have
- * redirected output, because their children write where they run; and inherited ones with
- * inherit_stat, because their children write a READ record where they exit. Such a buffer is
- * @multi_writer, and its writers first claim it for their CPU. A writer that finds it claimed by
- * another CPU counts its record as lost: it cannot wait, because it may have interrupted code that
- * the other CPU waits for.
+ * Three kinds of event may write from several CPUs: inherited ones that run on any CPU and have
+ * redirected output, because their children write where they run; inherited ones with inherit_stat,
+ * because their children write a READ record where they exit; and events that were moved to another
+ * CPU, because others with the same buffer may have stayed. Such a buffer is @multi_writer, and its
+ * writers first claim it for their CPU. A writer that finds it claimed by another CPU counts its
+ * record as lost: it cannot wait, because it may have interrupted code that the other CPU waits
+ * for.
  *
  * A backward buffer is the same with the sign of the position inverted: the record reserved as
  * [start, start + len) is stored at -(start + len), and data_head is -head.
@@ -64,7 +65,8 @@
  * its AUX area. When the last mapping is removed, all events that write to the buffer are detached
  * from it and its pages are uncharged. Each event that writes to it and each mapping holds a
  * reference; the last put frees the memory after a grace period. A driver that writes to the AUX
- * area holds no reference: it is stopped before the last mapping of the area is removed.
+ * area holds no reference: when the last mapping of the area is removed, the driver is stopped
+ * before the area is freed.
  *
  * perf_buffers_lock guards perf_event::rb, perf_event::mmap_count and perf_buffer::{events,
  * mmap_count, page_event, aux}. Only wait-queue locks nest inside it, and it is held for a few
@@ -350,6 +352,7 @@ unsigned int perf_output_custom(struct perf_output_handle *handle, perf_copy_f c
  * @handle: the record
  * @len: bytes to append
  *
+ * Context: as perf_output_begin()
  * Return: address for the next @len bytes of the record; NULL if these are not contiguous in the
  *	buffer, and perf_output_copy() has to be used
  */

@@ -226,7 +226,7 @@ int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data
  * Nothing is counted as lost if that is not possible: the caller writes the records one by one.
  *
  * Context: any, NMI included; on success preemption stays off until perf_output_end_overflow()
- * Return: whether the caller can write them
+ * Return: true if the caller can write them; false if it has to write them one by one
  */
 bool perf_output_begin_many(struct perf_output_handle *handle, struct perf_event *event,
 			    unsigned int size)

@@ -5,7 +5,7 @@
  * The steps are, in this order: check the rate (throttle.c); pause the AUX trace; run the BPF
  * program, which may drop the sample; check the limit of IOC_REFRESH; queue a signal for the task;
  * call the handler, which writes the sample; queue SIGIO; resume the AUX trace. What is not
- * possible in NMI is left to irq_work and task_work (pending.c).
+ * possible in NMI is left to irq_work and task_work (event/pending.c).
  *
  * If the result is true the driver stops the event, which must not overflow until it is
  * unthrottled or enabled again.

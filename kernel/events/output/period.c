@@ -59,7 +59,7 @@ void perf_freq_overflow(struct perf_event *event)
  * @event: ACTIVE event with a frequency, on this CPU
  *
  * An overflow is late after two intervals of the wanted frequency. The count of a software event is
- * known without asking its PMU: mostly such an event has not been hit, and nothing is to be done.
+ * up to date without pmu::read: mostly such an event has not been hit, and nothing is to be done.
  *
  * Context: hard IRQ, ctx->lock, with the context's clock frozen
  */
@@ -70,6 +70,7 @@ void perf_freq_tick(struct perf_event *event)
 	u64 interval;
 	s64 left;
 
+	lockdep_assert_held(&event->ctx->lock);
 	if (is_software_event(event) && local64_read(&event->count) == hwc->freq_count_stamp) {
 		hwc->freq_time_stamp = now;
 		return;

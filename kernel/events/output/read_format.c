@@ -17,6 +17,7 @@
  * @read_format: perf_event_attr::read_format
  * @nr_siblings: siblings in the event's group
  *
+ * Context: process context
  * Return: bytes, or -E2BIG if these are more than 16 KiB
  */
 int perf_event_read_size(u64 read_format, int nr_siblings)

@@ -41,6 +41,7 @@ static inline unsigned int perf_read_member_words(u64 format)
  * @format: perf_event_attr::read_format
  * @nr: members of the group, with its leader; ignored without PERF_FORMAT_GROUP
  *
+ * Context: any
  * Return: number of u64
  */
 static inline unsigned int perf_read_words(u64 format, unsigned int nr)
@@ -84,6 +85,7 @@ static __always_inline void perf_read_put_tail(const struct perf_read_ops *ops, 
  * @nr: members to store, with the leader; 1 without PERF_FORMAT_GROUP
  * @format: perf_event_attr::read_format
  *
+ * Context: that of the functions in @ops
  * Return: members not stored, because the group has become smaller
  */
 static __always_inline unsigned int perf_read_put(const struct perf_read_ops *ops, void *arg,

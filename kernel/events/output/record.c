@@ -73,8 +73,8 @@ int perf_record_write(struct perf_event *event, u32 type, u16 misc, const void *
 }
 
 /**
- * perf_output_read_record - write a READ record for an inherited event of an exiting task
- * @event: inherited event with inherit_stat, stopped
+ * perf_output_read_record - write a READ record for an inherited event that ends
+ * @event: inherited event with inherit_stat, stopped by the exit or the exec of its task
  * @task: the task
  *
  * Context: process context

@@ -298,8 +298,9 @@ static void aux_free_pages(struct perf_aux *aux)
 }
 
 /*
- * Order of the largest piece. A driver without scatter-gather gets one contiguous piece, or two if
- * the area is read while it is written and has two pages: one to fill, and one to be read.
+ * Order of the largest piece. A driver without scatter-gather gets one contiguous piece if the area
+ * is overwritten. If the area is read while it is written there are two pieces, or more where
+ * memory is fragmented: one to fill, and one to be read.
  */
 static int aux_max_order(const struct perf_event *event, unsigned long nr_pages, bool writable)
 {

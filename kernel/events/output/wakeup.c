@@ -2,11 +2,12 @@
 /*
  * Notifying the reader of a buffer.
  *
- * perf_buffer::poll is set by a writer when a watermark is reached, and taken by poll(2), which
- * reports the buffer as readable once for it. While it is set a writer has nothing to do, because
- * the next poll(2) will report later records, too: a reader that is behind is not woken repeatedly.
+ * perf_buffer::poll is set by a writer when a watermark is reached or a record does not fit.
+ * poll(2) clears it, and reports the buffer as readable once for it. While it is set a writer has
+ * nothing to do, because the next poll(2) will report later records, too: a reader that is behind
+ * is not woken repeatedly.
  *
- * A writer that finds @poll clear looks at the wait queues and wakes those that have waiters:
+ * A writer that finds @poll clear checks the wait queues and wakes those that have waiters:
  * directly where that is possible, else by an irq_work, because the writer may be in NMI or hold
  * any lock. A reader between two calls of poll(2) costs nothing; an epoll registration, which stays
  * on the wait queue, costs one wake-up for each poll(2). Writer and reader each write one of @poll

@@ -239,7 +239,7 @@ void perf_bp_event(struct perf_event *bp, void *data)
  * @hw: result of perf_bp_parse() for @attr
  *
  * Context: process context
- * Return: 0; -ENOSPC if @bp_type changes between instruction and data and there is no free
+ * Return: 0; -ENOSPC if the type changes between instruction and data and there is no free
  *	register; @bp is not changed then
  */
 noinline int perf_bp_commit(struct perf_event *bp, const struct perf_event_attr *attr,
@@ -303,6 +303,7 @@ int modify_user_hw_breakpoint_check(struct perf_event *bp, struct perf_event_att
  */
 bool perf_bp_differs(const struct perf_event *child, const struct perf_event *parent)
 {
+	lockdep_assert_held(&parent->child_mutex);
 	if (child->attr.type != PERF_TYPE_BREAKPOINT)
 		return false;
 	return child->attr.bp_addr != parent->attr.bp_addr ||
@@ -322,6 +323,7 @@ bool perf_bp_differs(const struct perf_event *child, const struct perf_event *pa
  */
 void perf_bp_copy(struct perf_event *child, const struct perf_event *parent)
 {
+	lockdep_assert_held(&parent->child_mutex);
 	if (!perf_bp_commit(child, &parent->attr, &parent->hw.info))
 		child->attr.sig_data = parent->attr.sig_data;
 }

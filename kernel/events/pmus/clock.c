@@ -7,8 +7,9 @@
  *
  * A sampling clock has a timer, which runs while the context is active.
  *
- * Locks: ctx->lock for all callbacks but pmu::read, which perf_event_read_local() calls without it.
- * The timer's handler runs in hard IRQ, without locks, on the CPU where the timer was started.
+ * Locks: ctx->lock for pmu::add, del, start and stop. pmu::read is also called without the lock, by
+ * perf_event_read_local() and for samples. The timer's handler runs in hard IRQ, without locks, on
+ * the CPU where the timer was started.
  */
 #include <linux/hrtimer.h>
 #include <linux/sched.h>

@@ -42,13 +42,6 @@ static u64 swevent_periods_due(s64 left, u64 period)
 	return likely(late < period) ? 1 : div64_u64(late, period) + 1;
 }
 
-/**
- * perf_swevent_set_period - start the next period of a sampling event
- * @event: event of which hw.period_left has been decremented
- *
- * Context: any, on the CPU where @event counts
- * Return: number of periods that have ended
- */
 u64 perf_swevent_set_period(struct perf_event *event)
 {
 	struct hw_perf_event *hwc = &event->hw;
@@ -225,6 +218,8 @@ static void software_del(struct perf_event *event, int flags)
  * perf_swevent_start - pmu::start of software, tracing and breakpoint PMUs: hits count from now on
  * @event: event that pmu::add has added
  * @flags: PERF_EF_*
+ *
+ * Context: interrupts off, ctx->lock
  */
 void perf_swevent_start(struct perf_event *event, int flags)
 {
@@ -235,6 +230,8 @@ void perf_swevent_start(struct perf_event *event, int flags)
  * perf_swevent_stop - pmu::stop of software, tracing and breakpoint PMUs: hits are not counted
  * @event: event that pmu::add has added
  * @flags: PERF_EF_*
+ *
+ * Context: interrupts off, ctx->lock
  */
 void perf_swevent_stop(struct perf_event *event, int flags)
 {
@@ -244,6 +241,8 @@ void perf_swevent_stop(struct perf_event *event, int flags)
 /**
  * perf_swevent_read - pmu::read of PMUs that keep perf_event::count up to date
  * @event: any event
+ *
+ * Context: any, NMI included
  */
 void perf_swevent_read(struct perf_event *event)
 {

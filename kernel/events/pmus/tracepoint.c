@@ -214,13 +214,13 @@ static int tp_child_init(struct perf_event *event)
 }
 
 /* perf_trace_destroy() waits for hits. */
-static void tracepoint_destroy(struct perf_event *event)
+static void tp_tracepoint_destroy(struct perf_event *event)
 {
 	perf_trace_destroy(event);
 	atomic_dec(&perf_nr_tracepoints);
 }
 
-static int tracepoint_register(struct perf_event *event)
+static int tp_tracepoint_register(struct perf_event *event)
 {
 	int ret;
 
@@ -231,7 +231,7 @@ static int tracepoint_register(struct perf_event *event)
 	return ret;
 }
 
-static int tracepoint_init(struct perf_event *event)
+static int tp_tracepoint_init(struct perf_event *event)
 {
 	int ret;
 
@@ -242,7 +242,7 @@ static int tracepoint_init(struct perf_event *event)
 	ret = tp_check(event);
 	if (ret)
 		return ret;
-	ret = tracepoint_register(event);
+	ret = tp_tracepoint_register(event);
 	if (ret == -EINVAL)
 		return perf_refuse(ret,
 				   "config: no tracepoint %llu, or function trace with user stack",
@@ -251,7 +251,7 @@ static int tracepoint_init(struct perf_event *event)
 		return perf_refuse(ret,
 				   "config: tracepoint %llu: raw data, function trace: CAP_PERFMON",
 				   event->attr.config);
-	event->destroy = tracepoint_destroy;
+	event->destroy = tp_tracepoint_destroy;
 	return 0;
 }
 
@@ -267,7 +267,7 @@ static int tracepoint_init(struct perf_event *event)
 	.read		= perf_swevent_read,			\
 }
 
-static struct pmu perf_tracepoint_pmu = TRACING_PMU(tracepoint_init, NULL);
+static struct pmu perf_tracepoint_pmu = TRACING_PMU(tp_tracepoint_init, NULL);
 
 #if defined(CONFIG_KPROBE_EVENTS) || defined(CONFIG_UPROBE_EVENTS)
 PMU_FORMAT_ATTR(retprobe, "config:0");
@@ -293,7 +293,7 @@ static const struct attribute_group *kprobe_groups[] = {
 	NULL,
 };
 
-static int kprobe_init(struct perf_event *event)
+static int tp_kprobe_init(struct perf_event *event)
 {
 	int ret;
 
@@ -313,7 +313,7 @@ static int kprobe_init(struct perf_event *event)
 	return 0;
 }
 
-static struct pmu perf_kprobe_pmu = TRACING_PMU(kprobe_init, kprobe_groups);
+static struct pmu perf_kprobe_pmu = TRACING_PMU(tp_kprobe_init, kprobe_groups);
 #endif
 
 #ifdef CONFIG_UPROBE_EVENTS
@@ -335,7 +335,7 @@ static const struct attribute_group *uprobe_groups[] = {
 	NULL,
 };
 
-static int uprobe_init(struct perf_event *event)
+static int tp_uprobe_init(struct perf_event *event)
 {
 	u64 config = event->attr.config;
 	int ret;
@@ -356,7 +356,7 @@ static int uprobe_init(struct perf_event *event)
 	return 0;
 }
 
-static struct pmu perf_uprobe_pmu = TRACING_PMU(uprobe_init, uprobe_groups);
+static struct pmu perf_uprobe_pmu = TRACING_PMU(tp_uprobe_init, uprobe_groups);
 #endif
 
 /**

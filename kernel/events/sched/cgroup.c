@@ -348,7 +348,7 @@ static void cgroup_task_moved(void *info)
 		perf_cgroup_sync(task);
 }
 
-static void cgroup_attach_tasks(struct cgroup_taskset *tset)
+static void perf_cgroup_css_attach(struct cgroup_taskset *tset)
 {
 	struct cgroup_subsys_state *css;
 	struct task_struct *task;
@@ -364,5 +364,5 @@ static void cgroup_attach_tasks(struct cgroup_taskset *tset)
 /* Boot: tasks do not change their cgroup yet. */
 void __init perf_cgroup_init(void)
 {
-	perf_event_cgrp_subsys.attach = cgroup_attach_tasks;
+	perf_event_cgrp_subsys.attach = perf_cgroup_css_attach;
 }

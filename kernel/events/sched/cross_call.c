@@ -245,7 +245,7 @@ int perf_ctx_call_own(struct perf_event_context *ctx, perf_ctx_fn fn, void *arg)
  * Software events and tracepoints are hit in task or soft interrupt context, with interrupts on. A
  * hit that was interrupted after it has found the event calls the event's handler afterwards.
  *
- * Context: perf_ctx_call()
+ * Context: in a function that perf_ctx_call() calls
  * Return: true if so; synchronize_rcu() waits until that hit is over
  */
 bool perf_call_interrupts_hit(void)

@@ -39,7 +39,7 @@ static void group_queue_add(struct list_head *queue, struct perf_event *leader)
  * @epc: PMU context in which the group is scheduled
  * @leader: leader of the group
  *
- * Context: ctx->lock
+ * Context: as for perf_group_queue()
  */
 void perf_group_queue_insert(struct perf_event_pmu_context *epc, struct perf_event *leader)
 {

@@ -87,7 +87,7 @@ void perf_group_unqueue(struct perf_event *leader);
 bool perf_group_queued(const struct perf_event *leader);
 void perf_group_fail(struct perf_event *leader);
 
-/* What starting and stopping an event means for samples, whatever its kind. */
+/* The part of sampling in starting and stopping an event of any kind: the tick's list. */
 static __always_inline void perf_sampling_start(struct perf_event *event)
 {
 	if (is_sampling_event(event)) {

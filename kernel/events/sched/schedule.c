@@ -2,7 +2,7 @@
 /*
  * Schedules of counter PMUs.
  *
- * A schedule says which events run together, and on which counters. It is compiled from the queues
+ * A schedule lists the events that run together and their counters. It is compiled from the queues
  * of all contexts on the CPU: the CPU's own, those of the running task's cgroups, and the task's.
  * It is used again for as long as none of these queues changes. There are two kinds:
  *
@@ -19,7 +19,8 @@
  *
  * A pinned group that finds no counters fails; a flexible one waits for the rotation.
  *
- * Locks: those of all contexts on the CPU, interrupts off.
+ * Locks: those of all contexts on the CPU, interrupts off. To load a task's schedule that is valid,
+ * perf_sched_load() needs the task's alone.
  */
 #include <linux/slab.h>
 
@@ -585,6 +586,7 @@ bool perf_sched_slice_expired(struct perf_cpu_pmu_context *cpc, struct perf_even
 {
 	u64 interval = ktime_to_ns(cpc->timer_interval);
 
+	lockdep_assert_held(&epc->ctx->lock);
 	return perf_ctx_time(epc->ctx) - epc->slice_start >= interval - interval / 8;
 }
 
@@ -743,6 +745,7 @@ static void sched_end_base_slice(struct perf_cpu_pmu_context *cpc,
 noinline bool perf_sched_load_again(struct perf_cpu_pmu_context *cpc,
 				    struct perf_event_pmu_context *base)
 {
+	lockdep_assert_held(&base->ctx->lock);
 	sched_end_base_slice(cpc, base);
 	if (!sched_base_valid(cpc, base))
 		return false;

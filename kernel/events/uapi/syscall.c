@@ -377,6 +377,7 @@ static void open_undo(struct perf_open *o)
  * @group_fd: file descriptor of the group leader, or of the event to share the buffer of; or -1
  * @flags: PERF_FLAG_*
  *
+ * Context: process context
  * Return: a file descriptor, or -errno with the reason in /proc/sys/kernel/perf_event_error
  */
 SYSCALL_DEFINE5(perf_event_open, struct perf_event_attr __user *, attr_uptr, pid_t, pid, int, cpu,
