@@ -110,7 +110,6 @@ struct perf_event_pmu_context {
  * @switch_list: ACTIVE events that are added and deleted at every context switch
  * @nr_bound: task events that some CPUs cannot count, such as one that is bound to a CPU
  * @nr_mapped: events with a mapped user page
- * @nr_switch_records: events with perf_event_attr::context_switch
  * @nr_user: events that user space may read from the counter (user page)
  * @sw_list: ACTIVE software events by PERF_COUNT_SW_*; read under RCU by software.c
  * @sb_list: events with side-band records; read under RCU
@@ -149,7 +148,6 @@ struct perf_event_context {
 	struct list_head	switch_list;
 	unsigned int		nr_bound;
 	unsigned int		nr_mapped;
-	unsigned int		nr_switch_records;
 	unsigned int		nr_user;
 	struct hlist_head	sw_list[PERF_COUNT_SW_MAX];
 	struct list_head	sb_list;

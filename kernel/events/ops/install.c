@@ -71,7 +71,6 @@ static bool install_is_user_readable(const struct perf_event *event)
 static void install_count(struct perf_event_context *ctx, struct perf_event *event, int by)
 {
 	ctx->nr_bound += event->account_flags & EVENT_BOUND ? by : 0;
-	ctx->nr_switch_records += event->attr.context_switch ? by : 0;
 	ctx->nr_user += install_is_user_readable(event) ? by : 0;
 }
 
@@ -333,7 +332,6 @@ void perf_detach_all_locked(struct perf_event_context *ctx)
 	install_clear_queues(ctx);
 	ctx->nr_events = 0;
 	ctx->nr_bound = 0;
-	ctx->nr_switch_records = 0;
 	ctx->nr_user = 0;
 }
 
