@@ -816,10 +816,13 @@ static noinline void x86_event_read_batch(struct x86_pmu_cpu *cpu, struct perf_e
 void x86_event_read(struct perf_event *event)
 {
 	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
-	u64 bit = BIT_ULL(event->hw.idx);
+	u64 bit;
 
 	lockdep_assert_irqs_disabled();
-	if (!x86_event_is_loaded(cpu, event) || bit & X86_GUEST_BRANCHES)
+	if (!x86_event_is_loaded(cpu, event))
+		return;
+	bit = BIT_ULL(event->hw.idx);
+	if (bit & X86_GUEST_BRANCHES)
 		return;
 	if (unlikely(cpu->metrics) && event->hw.flags & X86_EVENT_TOPDOWN) {
 		x86_topdown_read(cpu, event);
@@ -829,7 +832,13 @@ void x86_event_read(struct perf_event *event)
 		x86_event_read_batch(cpu, event);
 		return;
 	}
-	if (in_nmi() || !(cpu->irq_owned & bit)) {
+	if (!(cpu->irq_owned & bit)) {
+		/* It is stopped, or the code that the NMI has interrupted programs it. */
+		if (!in_nmi())
+			x86_event_update(event);
+		return;
+	}
+	if (in_nmi()) {
 		x86_event_update(event);
 		return;
 	}

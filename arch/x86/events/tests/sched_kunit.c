@@ -152,6 +152,59 @@ static void missed_overflow_is_handled_on_reselect(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, owned, bit);
 }
 
+/* Reads @event as the handler of an NMI does. */
+static void sched_read_in_nmi(struct perf_event *event)
+{
+	__preempt_count_add(NMI_OFFSET);
+	x86_event_read(event);
+	__preempt_count_sub(NMI_OFFSET);
+}
+
+/*
+ * A read in an NMI leaves an event alone whose counter is being programmed: prev_count and the
+ * counter do not belong together then.
+ */
+static void nmi_reads_no_half_programmed_event(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	struct perf_schedule *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	u64 bit = 0, during = 0, before = 0, after = 0, width = 0;
+	struct x86_pmu_cpu *cpu;
+	unsigned long flags;
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	if (!x86_nr_pmus || x86_pmu_regs.netburst)
+		kunit_skip(test, "no equivalent counters");
+
+	local_irq_save(flags);
+	cpu = this_cpu_ptr(&x86_pmu_cpu);
+	if (cpu->pmu && !cpu->loaded) {
+		width = cpu->pmu->width;
+		bit = sched_first_counter(cpu, event);
+		sched_load_alone(s, event, __ffs64(bit));
+		before = local64_read(&event->count);
+		this_cpu_and(x86_pmu_cpu.irq_owned, ~bit);
+		local64_add(1000, &event->hw.prev_count);
+		sched_read_in_nmi(event);
+		during = local64_read(&event->count);
+		local64_sub(1001, &event->hw.prev_count);
+		this_cpu_or(x86_pmu_cpu.irq_owned, bit);
+		sched_read_in_nmi(event);
+		after = local64_read(&event->count);
+		x86_sched_save(event->pmu, s, 1);
+		x86_counters_disable(cpu, ~0ULL);
+	}
+	local_irq_restore(flags);
+
+	if (!bit)
+		kunit_skip(test, "there are events on this CPU");
+	KUNIT_EXPECT_GT(test, width, 31ULL);
+	KUNIT_EXPECT_EQ(test, before, 0ULL);
+	KUNIT_EXPECT_EQ(test, during, 0ULL);
+	KUNIT_EXPECT_EQ(test, after, 1ULL);
+}
+
 #ifdef CONFIG_CPU_SUP_INTEL
 struct sched_limit_case {
 	s64	left, want, found;
@@ -213,6 +266,7 @@ static struct kunit_case x86_pmu_sched_cases[] = {
 	KUNIT_CASE(moved_event_writes_its_counter),
 	KUNIT_CASE(missed_overflow_is_handled_on_load),
 	KUNIT_CASE(missed_overflow_is_handled_on_reselect),
+	KUNIT_CASE(nmi_reads_no_half_programmed_event),
 #ifdef CONFIG_CPU_SUP_INTEL
 	KUNIT_CASE(counter_starts_from_possible_period),
 #endif
