@@ -106,6 +106,8 @@ int x86_topdown_init(const struct x86_pmu *xpmu, struct perf_event *event)
 	} else if (is_sampling_event(event)) {
 		return 0;
 	}
+	/* Nothing of the event is sampled, and branch_reg has another meaning. */
+	event->hw.flags &= ~X86_EVENT_BRANCHES;
 	event->hw.flags |= X86_EVENT_TOPDOWN;
 	return 0;
 }
@@ -362,6 +364,18 @@ static void topdown_read_and_reset(struct x86_pmu_cpu *cpu)
 	x86_commit_enabled(cpu);
 }
 
+/*
+ * Is this the operation that has read slots? It takes less than 2^16 slots: a metric that is read
+ * later has another value.
+ */
+static bool topdown_is_same_read(const struct x86_pmu_cpu *cpu)
+{
+	u64 prev = local64_read(&topdown_slots(cpu)->hw.prev_count);
+	u64 now = x86_counter_read(cpu, INTEL_PMC_IDX_FIXED_SLOTS);
+
+	return ((now - prev) & GENMASK_ULL(cpu->pmu->width - 1, 0)) < BIT(16);
+}
+
 /**
  * x86_topdown_read - update the counts of a group with metrics
  * @cpu: this CPU
@@ -383,7 +397,8 @@ void x86_topdown_read(struct x86_pmu_cpu *cpu, struct perf_event *event)
 	}
 	if (cpu->metrics_read & bit) {
 		cpu->metrics_read &= ~bit;
-		return;
+		if (topdown_is_same_read(cpu))
+			return;
 	}
 	topdown_read_and_reset(cpu);
 	cpu->metrics_read = event == topdown_slots(cpu) &&

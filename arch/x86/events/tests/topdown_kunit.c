@@ -117,11 +117,32 @@ static void metrics_follow_slots(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, x86_topdown_init(xpmu, metric), -EINVAL);
 }
 
+/* Slots have no samples, and a group's other events may be meant to have branch records. */
+static void slots_have_no_branches(struct kunit *test)
+{
+	struct x86_pmu *xpmu = topdown_new_pmu(test, &icelake_model);
+	struct perf_event *slots = topdown_new_event(test, xpmu, 0x0400, NULL);
+	struct perf_event *metric = topdown_new_event(test, xpmu, 0x8100, slots);
+	struct perf_event *sampling = topdown_new_event(test, xpmu, 0x0400, NULL);
+
+	slots->hw.flags = X86_EVENT_BRANCHES;
+	metric->hw.flags = X86_EVENT_BRANCHES;
+	sampling->hw.flags = X86_EVENT_BRANCHES;
+	sampling->attr.sample_period = 1000;
+	KUNIT_EXPECT_EQ(test, x86_topdown_init(xpmu, slots), 0);
+	KUNIT_EXPECT_EQ(test, slots->hw.flags, X86_EVENT_TOPDOWN);
+	KUNIT_EXPECT_EQ(test, x86_topdown_init(xpmu, metric), 0);
+	KUNIT_EXPECT_EQ(test, metric->hw.flags, X86_EVENT_TOPDOWN);
+	KUNIT_EXPECT_EQ(test, x86_topdown_init(xpmu, sampling), 0);
+	KUNIT_EXPECT_EQ(test, sampling->hw.flags, X86_EVENT_BRANCHES);
+}
+
 static struct kunit_case x86_topdown_cases[] = {
 	KUNIT_CASE(counts_are_shares_of_slots),
 	KUNIT_CASE(rests_add_up),
 	KUNIT_CASE(selections_have_their_number),
 	KUNIT_CASE(metrics_follow_slots),
+	KUNIT_CASE(slots_have_no_branches),
 	{ }
 };
 

@@ -7,6 +7,7 @@
 #include "expect.h"
 #include "harness.h"
 #include "processes.h"
+#include "records.h"
 #include "require.h"
 #include "workloads.h"
 
@@ -312,6 +313,90 @@ static bool programs_read_registers(void)
 	return good;
 }
 
+/* A read of slots alone, as by RESET, does not stand for a read of a metric at a later time. */
+static bool metrics_are_read_again(void)
+{
+	struct perf_event_attr attr = topdown_attr(SLOTS), metric = topdown_attr(METRIC(0));
+	uint64_t before, after;
+	bool good;
+	int fd[2];
+
+	nr_metrics();
+	metric.read_format = 0;
+	fd[0] = open_self(&attr, -1);
+	fd[1] = open_self(&metric, fd[0]);
+	event_enable(fd[0]);
+	run_loop(LOOPS);
+	before = perf_count(fd[1]);
+	ioctl(fd[0], PERF_EVENT_IOC_RESET, 0);
+	run_loop(LOOPS);
+	after = perf_count(fd[1]);
+	good = expect_near_permille("the metric", after - before,
+				    LOOP_SLOTS(LOOPS) * fraction[0] / 255, 5);
+	close(fd[1]);
+	close(fd[0]);
+	return good;
+}
+
+/* Samples with branches in @ring; it is empty afterwards. */
+static unsigned int branch_samples(struct ring *ring, const struct perf_event_attr *attr)
+{
+	struct perf_event_header *h;
+	unsigned int n = 0;
+
+	while ((h = ring_find(ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+
+		sample_parse(&s, h, attr);
+		n += s.branches[0] > 0;
+	}
+	return n;
+}
+
+/*
+ * perf record asks for the branches of all members of a group. Slots and metrics do not sample: the
+ * records of the event that does are right when the metric has left, too.
+ */
+static bool other_members_have_branches(void)
+{
+	struct perf_event_attr attr[3] = { topdown_attr(SLOTS), topdown_attr(METRIC(0)),
+					   perf_attr_modes(PERF_TYPE_RAW, 0xc0, "u") };
+	struct ring ring, page;
+	unsigned int with, without;
+	int fd[3];
+
+	nr_metrics();
+	for (int i = 0; i < 3; i++) {
+		attr[i].disabled = !i;
+		attr[i].sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_BRANCH_STACK;
+		attr[i].branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+		attr[i].sample_period = i == 2 ? 10007 : 0;
+		fd[i] = perf_open(&attr[i], 0, -1, i ? fd[0] : -1, 0);
+		if (fd[i] < 0 && errno == EOPNOTSUPP)
+			skip_case("no branch records");
+		MUST(fd[i]);
+	}
+	if (!ring_map(&ring, fd[2], 64) || !ring_map(&page, fd[0], 1))
+		fail_case("mmap");
+	event_enable(fd[0]);
+	run_loop(LOOPS);
+	sleep_ms(20);
+	with = branch_samples(&ring, &attr[2]);
+	close(fd[1]);
+	run_loop(LOOPS / 10);
+	sleep_ms(20);
+	branch_samples(&ring, &attr[2]);
+	run_loop(LOOPS);
+	without = branch_samples(&ring, &attr[2]);
+	event_disable(fd[0]);
+	close(fd[2]);
+	close(fd[0]);
+	return expect_between("samples with a metric", with, LOOP_INSNS(LOOPS) / 10007 - 1,
+			      LOOP_INSNS(LOOPS) / 10007 + 6) &
+	       expect_between("samples without it", without, LOOP_INSNS(LOOPS) / 10007 - 1,
+			      LOOP_INSNS(LOOPS) / 10007 + 6);
+}
+
 static int try_open(uint64_t config, uint64_t period, int leader)
 {
 	struct perf_event_attr attr = topdown_attr(config);
@@ -354,6 +439,8 @@ static const struct test tests[] = {
 	{ "children are added", children_are_added },
 	{ "metrics join and leave", members_come_and_go },
 	{ "programs read the registers", programs_read_registers },
+	{ "a metric is read again after slots alone", metrics_are_read_again },
+	{ "other members of the group have branches", other_members_have_branches },
 	{ "other groups are refused", refusals },
 };
 
