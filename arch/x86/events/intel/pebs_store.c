@@ -257,11 +257,15 @@ bool intel_pebs_is_pending(void)
 
 /* --------------------------------------------------------- counters of records */
 
-/* Those of @set with an event that has counted at least @more beyond the end of its period. */
+/*
+ * Those of @set with an event that has counted at least @more beyond the end of its period. The
+ * interrupted code programs those that are not in irq_owned: it looks at their periods itself.
+ */
 static u64 store_counters_past(struct x86_pmu_cpu *cpu, u64 set, s64 more)
 {
 	u64 past = 0;
 
+	x86_cpu_set_bits(missed, set & ~cpu->irq_owned);
 	for (set &= cpu->irq_owned; set; set &= set - 1) {
 		struct perf_event *event = cpu->event[__ffs64(set)];
 

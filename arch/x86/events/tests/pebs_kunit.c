@@ -643,6 +643,35 @@ static void memory_events_need_smt_off(struct kunit *test)
 }
 #endif
 
+/*
+ * A status with two overflows, of counters that the interrupted code programs: each of them is
+ * looked at again, since the record can be of either.
+ */
+static void records_of_unowned_counters_are_missed(struct kunit *test)
+{
+	u64 set = ~0ULL, missed = 0, both = BIT(0) | BIT(1);
+	struct x86_pmu_cpu *cpu;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	cpu = this_cpu_ptr(&x86_pmu_cpu);
+	if (cpu->pmu && !cpu->loaded) {
+		cpu->precise = both;
+		cpu->loaded = both;
+		set = intel_pebs_overflowed(cpu, both);
+		missed = cpu->missed;
+		cpu->precise = 0;
+		cpu->loaded = 0;
+		x86_cpu_clear_bits(missed, both);
+	}
+	local_irq_restore(flags);
+
+	if (set == ~0ULL)
+		kunit_skip(test, "there are events on this CPU");
+	KUNIT_EXPECT_EQ(test, set, 0ULL);
+	KUNIT_EXPECT_EQ(test, missed & both, both);
+}
+
 static struct kunit_case x86_pmu_pebs_cases[] = {
 	KUNIT_CASE(sizes_of_formats),
 	KUNIT_CASE(old_records_are_parsed),
@@ -662,6 +691,7 @@ static struct kunit_case x86_pmu_pebs_cases[] = {
 	KUNIT_CASE(groups_are_those_of_open_events),
 	KUNIT_CASE(config_has_the_number_of_branches),
 	KUNIT_CASE(addresses_are_at_levels_of_the_event),
+	KUNIT_CASE(records_of_unowned_counters_are_missed),
 #ifdef CONFIG_HOTPLUG_SMT
 	KUNIT_CASE(memory_events_need_smt_off),
 #endif
