@@ -834,7 +834,7 @@ void x86_select_prepare(struct x86_pmu_cpu *cpu)
 	owned = x86_cpu_take_bits(irq_owned);
 	x86_pmu_cpu_stop(cpu);
 	rdmsrl(x86_pmu_regs.global_status, status);
-	if (status & cpu->pmu->counters)
+	if (status & (cpu->pmu->counters | GLOBAL_STATUS_BUFFER_OVF))
 		cpu->nmi_grace = jiffies + X86_NMI_GRACE;
 
 	for (idx = 0; idx < n; idx++) {
