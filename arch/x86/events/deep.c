@@ -42,6 +42,7 @@ struct x86_branch_sample {
  * @stack: whose call stack the registers hold, of an event of a task; NULL: of none
  * @freezes: recording was started with a freeze by the interrupt
  * @stopped: x86_deep_snapshot() reads the registers, and an NMI must not start recording
+ * @restart: an NMI would have started it meanwhile
  * @logged: @log is valid for the interrupt being handled
  * @seq: changes with each use of the registers
  * @select: value last written to the filter register; ~0: unknown
@@ -55,6 +56,7 @@ struct x86_branch_cpu {
 	const struct x86_branch_task	*stack;
 	bool				freezes;
 	bool				stopped;
+	bool				restart;
 	bool				logged;
 	u64				seq;
 	u64				select;
@@ -438,9 +440,11 @@ void x86_deep_irq_end(struct x86_pmu_cpu *cpu)
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 
 	br->logged = false;
-	if (br->stopped)
+	if (!(deep_freeze_clears_lbr(cpu) && !br->stack_users) && !deep_has_buffer(cpu->pmu))
 		return;
-	if ((deep_freeze_clears_lbr(cpu) && !br->stack_users) || deep_has_buffer(cpu->pmu))
+	if (br->stopped)
+		br->restart = true;
+	else
 		x86_branches_start(cpu->pmu->branches, true);
 }
 
@@ -585,7 +589,9 @@ static unsigned int deep_snapshot_entries(const struct x86_pmu *xpmu,
  * @entries: set to the branches, newest first
  * @cnt: number of entries that fit
  *
- * Recording stops first, so that the branches in here do not replace those of the caller.
+ * Recording stops first, so that the branches in here do not replace those of the caller. An NMI
+ * that ends meanwhile leaves it off, also if it has found it off because of its freeze. An NMI can
+ * take a snapshot within a snapshot.
  *
  * Context: any.
  * Return: number of entries; 0 if no loaded event of this CPU has branch records
@@ -593,9 +599,11 @@ static unsigned int deep_snapshot_entries(const struct x86_pmu *xpmu,
 int x86_deep_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 {
 	const struct x86_branches *b;
+	struct x86_branch_cpu *br;
 	const struct x86_pmu *xpmu;
 	unsigned long flags;
 	u64 control;
+	bool outer;
 
 	local_irq_save(flags);
 	if (unlikely(!this_cpu_read(x86_pmu_cpu.deep))) {
@@ -604,12 +612,18 @@ int x86_deep_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 	}
 	xpmu = this_cpu_read(x86_pmu_cpu.pmu);
 	b = xpmu->branches;
+	br = this_cpu_ptr(&x86_branch_cpu);
+	outer = br->stopped;
+	WRITE_ONCE(br->stopped, true);
 	rdmsrl(b->control, control);
-	this_cpu_write(x86_branch_cpu.stopped, true);
 	wrmsrl(b->control, control & ~b->on);
 	cnt = deep_snapshot_entries(xpmu, entries, cnt);
-	this_cpu_write(x86_branch_cpu.stopped, false);
+	WRITE_ONCE(br->stopped, outer);
 	wrmsrl(b->control, control);
+	if (unlikely(READ_ONCE(br->restart)) && !outer) {
+		br->restart = false;
+		x86_branches_start(b, true);
+	}
 	local_irq_restore(flags);
 	return cnt;
 }
