@@ -358,11 +358,14 @@ static int amd_ibs_irq(struct amd_ibs *ibs, struct pt_regs *regs)
 {
 	struct amd_ibs_cpu *cpu = this_cpu_ptr(ibs->cpu);
 	struct perf_event *event = cpu->event;
+	bool running = READ_ONCE(cpu->running) && event;
 	bool late = READ_ONCE(cpu->leaving);
 	u64 ctl;
 
-	WRITE_ONCE(cpu->leaving, false);
-	if (!READ_ONCE(cpu->running) || !event)
+	/* If this has interrupted amd_ibs_stop() the next interrupt is the late one. */
+	if (!running || !(event->hw.state & PERF_HES_STOPPED))
+		WRITE_ONCE(cpu->leaving, false);
+	if (!running)
 		return late;
 	rdmsrl(ibs->msr, ctl);
 	if (!(ctl & ibs->valid))
