@@ -58,11 +58,15 @@ static bool read_same_place(const struct perf_event *event)
 	return false;
 }
 
-/* Is @event, with a context on another CPU, to be read on that CPU? */
+/*
+ * Is @event, with a context on another CPU, to be read on that CPU? Counts of tracepoints, probes and
+ * breakpoints are up to date wherever they are read.
+ */
 static bool read_member_is_remote(const struct perf_event *event)
 {
 	return event->state == PERF_EVENT_STATE_ACTIVE &&
-	       !(event->event_caps & PERF_EV_CAP_RESIDENT) && !read_same_place(event);
+	       !(event->event_caps & PERF_EV_CAP_RESIDENT) &&
+	       event->pmu->read != perf_swevent_read && !read_same_place(event);
 }
 
 static bool read_is_remote(const struct reading *r)

@@ -212,7 +212,7 @@ static struct pmu perf_breakpoint_pmu = {
 	.del		= bp_del,
 	.start		= perf_swevent_start,
 	.stop		= perf_swevent_stop,
-	.read		= hw_breakpoint_pmu_read,
+	.read		= perf_swevent_read,
 };
 
 static bool bp_excludes(const struct perf_event *bp, struct pt_regs *regs)

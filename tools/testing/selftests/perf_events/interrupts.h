@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Interrupts of the PMUs. */
+/* Interrupts of the PMUs, and of calls from one CPU to another. */
 #ifndef PERF_TEST_INTERRUPTS_H
 #define PERF_TEST_INTERRUPTS_H
 
 #include "files.h"
 #include "harness.h"
 
-/* Interrupts of the PMUs of all CPUs. */
-static inline unsigned int pmis(void)
+/* Sum over all CPUs of the line of /proc/interrupts that has @text in it. */
+static inline unsigned int interrupts_of(const char *text)
 {
 	FILE *file = fopen("/proc/interrupts", "r");
 	unsigned int sum = 0;
@@ -16,9 +16,9 @@ static inline unsigned int pmis(void)
 	if (!file)
 		fail_case("/proc/interrupts");
 	while (fgets(line, sizeof(line), file)) {
-		char *at = strstr(line, "PMI:"), *end;
+		char *at = strstr(line, text) ? strchr(line, ':') : NULL, *end;
 
-		for (at = at ? at + 4 : NULL; at; at = end) {
+		for (at = at ? at + 1 : NULL; at; at = end) {
 			unsigned long n = strtoul(at, &end, 10);
 
 			if (end == at)
@@ -28,6 +28,18 @@ static inline unsigned int pmis(void)
 	}
 	fclose(file);
 	return sum;
+}
+
+/* Interrupts of the PMUs of all CPUs. */
+static inline unsigned int pmis(void)
+{
+	return interrupts_of("PMI:");
+}
+
+/* Calls to other CPUs. */
+static inline unsigned int cross_calls(void)
+{
+	return interrupts_of("Function call interrupts");
 }
 
 #endif /* PERF_TEST_INTERRUPTS_H */

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an event must not cost: memory that is allocated again at each open, and register accesses
- * of PMUs that the event does not use. Run as root.
+ * What an event must not cost: memory that is allocated again at each open, register accesses of
+ * PMUs that the event does not use, and interrupts of other CPUs. Run as root.
  */
 #include "events.h"
 #include "expect.h"
 #include "files.h"
 #include "harness.h"
+#include "interrupts.h"
 #include "processes.h"
 #include "require.h"
 #include "workloads.h"
@@ -164,9 +165,43 @@ static bool cgroup_accesses_no_pmu(void)
 
 #endif
 
+#define READS	1000
+
+/* The count of a tracepoint is always up to date: a read interrupts no CPU. */
+static bool tracepoints_are_read_from_afar(void)
+{
+	int id = tracepoint_id("sched/sched_switch"), fd;
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, id);
+	unsigned int before, after;
+	uint64_t first;
+	pid_t child;
+	bool good;
+
+	if (id < 0)
+		skip_case("no tracepoint");
+	MUST(pin_to_cpu(0));
+	attr.disabled = 0;
+	fd = MUST(perf_open(&attr, -1, 1, -1, PERF_FLAG_FD_CLOEXEC));
+	first = perf_count(fd);
+	before = cross_calls();
+	for (int i = 0; i < READS; i++)
+		perf_count(fd);
+	after = cross_calls();
+	child = fork_child();
+	if (!child) {
+		MUST(pin_to_cpu(1));
+		_exit(0);
+	}
+	good = expect(child_succeeded(child), "a child on the other CPU");
+	return good &
+	       expect_between("calls to the other CPU", after - before, 0, READS / 10) &
+	       expect(perf_count(fd) > first, "the other CPU's switches");
+}
+
 static const struct test tests[] = {
 	{ "call chains' buffers are kept from one event to the next", chain_buffers_are_kept },
 	{ "a cgroup's software events access no counter", cgroup_accesses_no_pmu },
+	{ "reads of tracepoints interrupt no other CPU", tracepoints_are_read_from_afar },
 };
 
 TESTS_MAIN(tests)
