@@ -59,8 +59,8 @@ static bool read_same_place(const struct perf_event *event)
 }
 
 /*
- * Is @event, with a context on another CPU, to be read on that CPU? Counts of tracepoints, probes and
- * breakpoints are up to date wherever they are read.
+ * Is @event, with a context on another CPU, to be read on that CPU? Counts of tracepoints, probes
+ * and breakpoints are up to date wherever they are read.
  */
 static bool read_member_is_remote(const struct perf_event *event)
 {
