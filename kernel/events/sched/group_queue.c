@@ -52,6 +52,41 @@ void perf_group_queue_insert(struct perf_event_pmu_context *epc, struct perf_eve
 	group_queue_add(&epc->flexible, leader);
 }
 
+static void group_queue_next_round(struct perf_event_pmu_context *epc, struct perf_event *leader)
+{
+	leader->round = clamp(leader->round + 1, epc->round, epc->round + 2);
+	list_del(&leader->group_entry);
+	group_queue_add(&epc->flexible, leader);
+}
+
+/**
+ * perf_group_queue_pass - move groups on to the next round as if they had used their slice
+ * @epc: PMU context in which the groups are queued
+ * @end: group that follows the last of them in the queue, which begins with the first
+ *
+ * Context: ctx->lock
+ */
+void perf_group_queue_pass(struct perf_event_pmu_context *epc, const struct perf_event *end)
+{
+	struct perf_event *leader;
+
+	lockdep_assert_held(&epc->ctx->lock);
+	while ((leader = perf_group_queue_first(epc)) != end)
+		group_queue_next_round(epc, leader);
+}
+
+/**
+ * perf_group_queue_fail - a group could not start: move it on to the next round
+ * @leader: leader of the flexible group
+ *
+ * Context: ctx->lock
+ */
+void perf_group_queue_fail(struct perf_event *leader)
+{
+	lockdep_assert_held(&leader->ctx->lock);
+	group_queue_next_round(leader->pmu_ctx, leader);
+}
+
 /**
  * perf_group_queue_account - charge a group for the time it has run
  * @epc: PMU context in which the group is queued
@@ -66,6 +101,8 @@ void perf_group_queue_account(struct perf_event_pmu_context *epc, struct perf_ev
 	s64 slice = group_queue_slice(epc);
 	u64 running = perf_event_stored_running(leader);
 
+	/* The interval can have become shorter. */
+	leader->slice_left = min(leader->slice_left, 2 * slice);
 	leader->slice_left -= running - leader->sched_stamp;
 	leader->sched_stamp = running;
 	if (leader->slice_left > slice / 2)
@@ -74,7 +111,5 @@ void perf_group_queue_account(struct perf_event_pmu_context *epc, struct perf_ev
 	leader->slice_left += slice;
 	if (leader->slice_left <= slice / 2)
 		leader->slice_left = slice;
-	leader->round = clamp(leader->round + 1, epc->round, epc->round + 2);
-	list_del(&leader->group_entry);
-	group_queue_add(&epc->flexible, leader);
+	group_queue_next_round(epc, leader);
 }

@@ -71,6 +71,14 @@ void perf_sched_cb_switch(struct task_struct *task, bool sched_in);
 /* group_queue.c: the order in which flexible groups run */
 void perf_group_queue_insert(struct perf_event_pmu_context *epc, struct perf_event *leader);
 void perf_group_queue_account(struct perf_event_pmu_context *epc, struct perf_event *leader);
+void perf_group_queue_pass(struct perf_event_pmu_context *epc, const struct perf_event *end);
+void perf_group_queue_fail(struct perf_event *leader);
+
+/* The group that has waited longest; NULL if there is none. */
+static inline struct perf_event *perf_group_queue_first(struct perf_event_pmu_context *epc)
+{
+	return list_first_entry_or_null(&epc->flexible, struct perf_event, group_entry);
+}
 
 /* group_run.c: starting and stopping groups */
 int  perf_switch_event_add(struct perf_event *event);

@@ -125,20 +125,19 @@ static bool sched_place_group(struct sched_compilation *c, struct perf_event *le
 {
 	struct perf_schedule *s = c->s;
 	unsigned int from = s->nr;
+	bool added = sched_add_group(c, leader);
 	int ret = -ENOSPC;
 
-	if (c->exclusive || (leader->attr.exclusive && from))
-		return false;
-	if (sched_add_group(c, leader))
-		ret = s->nr > from ? c->pmu->sched_assign(c->pmu, s, from) : 0;
+	/* A group without an enabled member of the PMU has no slot by which it would be started. */
+	if (added && s->nr == from)
+		return leader->state != PERF_EVENT_STATE_INACTIVE || !perf_group_start(leader);
+	if (added && !c->exclusive && !(leader->attr.exclusive && from))
+		ret = c->pmu->sched_assign(c->pmu, s, from);
 	if (ret) {
 		c->full = ret == -EBUSY;
 		sched_truncate(s, from);
 		return false;
 	}
-	/* A group of software members only has no slot by which it would be started. */
-	if (s->nr == from && leader->state == PERF_EVENT_STATE_INACTIVE && perf_group_start(leader))
-		return false;
 	c->exclusive = leader->attr.exclusive;
 	return true;
 }
@@ -158,11 +157,6 @@ static void sched_place_pinned(struct sched_compilation *c, struct perf_event_pm
 	}
 }
 
-static struct perf_event *sched_first_group(struct perf_event_pmu_context *epc)
-{
-	return list_first_entry_or_null(&epc->flexible, struct perf_event, group_entry);
-}
-
 static __always_inline struct perf_event *sched_next_group(struct perf_event_pmu_context *epc,
 							   struct perf_event *leader)
 {
@@ -173,13 +167,13 @@ static __always_inline struct perf_event *sched_next_group(struct perf_event_pmu
 /*
  * Adds flexible groups in the order of the queue, without counters yet, up to @room slots. Stops at
  * the first group that needs a decision of its own: one that is bound to another CPU, exclusive,
- * too far ahead, or of software events only, which has to be started. Returns that group.
+ * too far ahead, or without a slot, if it has to be started. Returns that group.
  */
 static struct perf_event *sched_add_ordinary_groups(struct sched_compilation *c,
 						    struct perf_event_pmu_context *epc,
 						    unsigned int room)
 {
-	struct perf_event *leader = sched_first_group(epc);
+	struct perf_event *leader = perf_group_queue_first(epc);
 	struct perf_schedule *s = c->s;
 	u64 round = max(epc->round, leader->round);
 
@@ -189,7 +183,8 @@ static struct perf_event *sched_add_ordinary_groups(struct sched_compilation *c,
 		if (!sched_may_run_here(c, leader) || leader->attr.exclusive ||
 		    leader->round > round + 1)
 			return leader;
-		if (!sched_add_group(c, leader) || s->nr == from || s->nr > room) {
+		if (!sched_add_group(c, leader) || s->nr > room ||
+		    (s->nr == from && leader->state == PERF_EVENT_STATE_INACTIVE)) {
 			sched_truncate(s, from);
 			return leader;
 		}
@@ -205,7 +200,7 @@ static struct perf_event *sched_add_ordinary_groups(struct sched_compilation *c,
 static struct perf_event *sched_place_batch(struct sched_compilation *c,
 					    struct perf_event_pmu_context *epc)
 {
-	struct perf_event *first = sched_first_group(epc), *rest;
+	struct perf_event *first = perf_group_queue_first(epc), *rest;
 	unsigned int room = PERF_SCHED_SLOTS;
 	unsigned int from = c->s->nr;
 
@@ -244,21 +239,30 @@ static void sched_note_miss(struct sched_search *search, const struct perf_event
 		search->single[search->nr++] = leader;
 }
 
+/* @event is of the first group that has counters. */
+static void sched_set_round(struct perf_event_pmu_context *epc, const struct perf_event *event)
+{
+	epc->round = max(epc->round, event->group_leader->round);
+}
+
 static void sched_place_flexible(struct sched_compilation *c, struct perf_event_pmu_context *epc)
 {
-	struct perf_event *first = sched_first_group(epc);
+	unsigned int from = c->s->nr;
 	struct perf_event *leader = sched_place_batch(c, epc);
 	struct sched_search search = { .spent = 0 };
-	bool placed = leader != first;
+	bool placed = c->s->nr > from;
 
 	if (placed)
-		epc->round = max(epc->round, first->round);
+		sched_set_round(epc, c->s->slot[from].event);
 	for (; leader; leader = sched_next_group(epc, leader)) {
 		if (!sched_may_run_here(c, leader))
 			continue;
 		if ((placed && leader->round > epc->round + 1) ||
 		    search.spent >= SCHED_SEARCH_MAX || c->full) {
 			c->overcommitted = true;
+			/* What keeps out all groups before this one is not flexible: it may stay. */
+			if (!placed)
+				perf_group_queue_pass(epc, leader);
 			return;
 		}
 		if (sched_missed_alike(&search, leader)) {
@@ -266,9 +270,9 @@ static void sched_place_flexible(struct sched_compilation *c, struct perf_event_
 		} else if (!sched_place_group(c, leader)) {
 			c->overcommitted = true;
 			sched_note_miss(&search, leader);
-		} else if (!placed) {
+		} else if (!placed && c->s->nr > from) {
 			placed = true;
-			epc->round = max(epc->round, leader->round);
+			sched_set_round(epc, leader);
 		}
 	}
 }
@@ -398,7 +402,22 @@ static void sched_mark_leaders(const struct perf_schedule *s, bool task, u64 mar
 	}
 }
 
-static void sched_stop_task_groups(const struct perf_schedule *old, const struct perf_schedule *new)
+/* Without an enabled member of @pmu a group runs without slots, as long as it is enabled. */
+static bool sched_group_has_slots(const struct pmu *pmu, const struct perf_event *leader)
+{
+	const struct perf_event *sibling;
+
+	if (leader->pmu == pmu || leader->state < PERF_EVENT_STATE_INACTIVE)
+		return true;
+	for_each_group_sibling(sibling, leader) {
+		if (sibling->pmu == pmu && sibling->state >= PERF_EVENT_STATE_INACTIVE)
+			return true;
+	}
+	return false;
+}
+
+static void sched_stop_task_groups(struct pmu *pmu, const struct perf_schedule *old,
+				   const struct perf_schedule *new)
 {
 	u64 mark = sched_next_mark();
 
@@ -410,7 +429,7 @@ static void sched_stop_task_groups(const struct perf_schedule *old, const struct
 		if (!(old->task_mask & BIT_ULL(i)))
 			continue;
 		leader = old->slot[i].event->group_leader;
-		if (leader->sched_mark != mark)
+		if (leader->sched_mark != mark && sched_group_has_slots(pmu, leader))
 			__perf_group_stop(leader);
 	}
 }
@@ -446,10 +465,12 @@ static noinline bool sched_drop_group(struct perf_schedule *s, const struct perf
 static noinline bool sched_start_failed(struct perf_schedule *s, struct perf_event *leader)
 {
 	sched_drop_group(s, leader);
-	if (!leader->attr.pinned)
-		return true;
-	perf_group_fail(leader);
-	return false;
+	if (leader->attr.pinned) {
+		perf_group_fail(leader);
+		return false;
+	}
+	perf_group_queue_fail(leader);
+	return true;
 }
 
 /* Stops the task's groups that are in @old only and starts those that are in the new schedule. */
@@ -459,7 +480,7 @@ static void sched_change_task_groups(const struct perf_schedule *old, struct sch
 	unsigned int i = 0;
 
 	if (old->nr)
-		sched_stop_task_groups(old, new);
+		sched_stop_task_groups(c->pmu, old, new);
 	while (i < new->nr) {
 		struct perf_event *event = new->slot[i].event, *leader = event->group_leader;
 
@@ -472,13 +493,15 @@ static void sched_change_task_groups(const struct perf_schedule *old, struct sch
 	}
 }
 
-static void sched_stop_cpu_side(struct perf_cpu_pmu_context *cpc, const struct perf_schedule *new)
+static void sched_stop_cpu_side(struct pmu *pmu, struct perf_cpu_pmu_context *cpc,
+				const struct perf_schedule *new)
 {
 	u64 mark = sched_next_mark();
 
 	sched_mark_leaders(new, false, mark);
 	for (int i = 0; i < cpc->nr_cpu_side_running; i++) {
-		if (cpc->cpu_side[i]->sched_mark != mark)
+		if (cpc->cpu_side[i]->sched_mark != mark &&
+		    sched_group_has_slots(pmu, cpc->cpu_side[i]))
 			perf_group_stop(cpc->cpu_side[i]);
 	}
 	cpc->nr_cpu_side_running = 0;
@@ -493,7 +516,7 @@ static void sched_change_cpu_side(struct perf_cpu_pmu_context *cpc,
 	unsigned int i = 0;
 
 	if (cpc->nr_cpu_side_running)
-		sched_stop_cpu_side(cpc, new);
+		sched_stop_cpu_side(epc->pmu, cpc, new);
 	if (!cpc->nr_cpu_side)
 		return;
 	while (i < new->nr) {

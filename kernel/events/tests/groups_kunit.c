@@ -139,11 +139,29 @@ static void test_group_order_random(struct kunit *test)
 	}
 }
 
+/* A shorter interval holds for groups that are queued already. */
+static void test_interval_gets_shorter(struct kunit *test)
+{
+	struct perf_event_pmu_context *epc = queue_setup(test);
+	struct perf_event *a, *b;
+
+	epc->pmu->hrtimer_interval_ms = 4000;
+	a = queued_group(test, epc);
+	b = queued_group(test, epc);
+	epc->pmu->hrtimer_interval_ms = 4;
+	KUNIT_EXPECT_PTR_EQ(test, queue_first(epc), a);
+	queue_account(epc, a, 2 * SLICE);
+	KUNIT_EXPECT_PTR_EQ(test, queue_first(epc), b);
+	queue_account(epc, b, 2 * SLICE);
+	KUNIT_EXPECT_PTR_EQ(test, queue_first(epc), a);
+}
+
 static struct kunit_case groups_cases[] = {
 	KUNIT_CASE(test_groups_take_turns),
 	KUNIT_CASE(test_slices_in_pieces),
 	KUNIT_CASE(test_no_debt_from_alone),
 	KUNIT_CASE(test_no_claim_from_absence),
+	KUNIT_CASE(test_interval_gets_shorter),
 	KUNIT_CASE(test_group_order_random),
 	{ }
 };

@@ -325,6 +325,138 @@ static void test_no_turns_without_need(struct kunit *test)
 	}
 }
 
+/* A group with a software leader and a sibling of the PMU. */
+static struct perf_event *open_software_group(struct kunit *test, struct perf_event **sibling)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+	};
+	struct perf_event *leader = fake_pmu_open(test, &attr, NULL);
+
+	*sibling = fake_pmu_open_mask(test, FAKE_ALL, leader);
+	return leader;
+}
+
+/* The leader goes on when its only member with a counter is disabled or closed. */
+static void test_software_leader_goes_on(struct kunit *test)
+{
+	struct fake_pmu *f = test->priv;
+	struct perf_event *leader, *sibling;
+
+	leader = open_software_group(test, &sibling);
+	KUNIT_EXPECT_EQ(test, leader->state, PERF_EVENT_STATE_ACTIVE);
+	KUNIT_EXPECT_GE(test, counter_of(f, sibling), 0);
+	perf_event_disable(sibling);
+	KUNIT_EXPECT_EQ(test, counter_of(f, sibling), -1);
+	KUNIT_EXPECT_EQ(test, leader->state, PERF_EVENT_STATE_ACTIVE);
+	perf_event_enable(sibling);
+	KUNIT_EXPECT_GE(test, counter_of(f, sibling), 0);
+	KUNIT_EXPECT_EQ(test, leader->state, PERF_EVENT_STATE_ACTIVE);
+	perf_event_release_kernel(sibling);
+	f->nr--;
+	KUNIT_EXPECT_EQ(test, leader->state, PERF_EVENT_STATE_ACTIVE);
+}
+
+static u64 running_of(struct perf_event *event)
+{
+	u64 enabled, running;
+
+	perf_event_read_value(event, &enabled, &running);
+	return running;
+}
+
+/* Each of the events runs within 100 ms, also after others have run for so long. */
+static void expect_all_run(struct kunit *test, struct perf_event **event, unsigned int nr)
+{
+	u64 before[8];
+
+	KUNIT_ASSERT_LE(test, nr, ARRAY_SIZE(before));
+	msleep(100);
+	for (int i = 0; i < nr; i++)
+		before[i] = running_of(event[i]);
+	msleep(100);
+	for (int i = 0; i < nr; i++)
+		KUNIT_EXPECT_GT_MSG(test, running_of(event[i]), before[i], "event %d", i);
+}
+
+/* A group without an enabled member of the PMU takes no turn. */
+static void test_groups_without_counters(struct kunit *test)
+{
+	struct fake_pmu *f = test->priv;
+	struct perf_event *single[5], *sibling;
+
+	set_interval(f, 1);
+	open_software_group(test, &sibling);
+	perf_event_disable(sibling);
+	for (int i = 0; i < ARRAY_SIZE(single); i++)
+		single[i] = fake_pmu_open_mask(test, FAKE_ALL, NULL);
+	expect_all_run(test, single, ARRAY_SIZE(single));
+}
+
+/* Groups that a pinned event keeps out do not keep out those behind them. */
+static void test_groups_behind_misses(struct kunit *test)
+{
+	struct fake_pmu *f = test->priv;
+	struct perf_event_attr attr = fake_pmu_attr(f, FAKE_ALL);
+	struct perf_event *last;
+
+	set_interval(f, 1);
+	for (int i = 0; i < 6; i++)
+		fake_pmu_open_group(test, FAKE_COUNTERS);
+	attr.pinned = 1;
+	fake_pmu_open(test, &attr, NULL);
+	last = fake_pmu_open_mask(test, FAKE_ALL, NULL);
+	expect_all_run(test, &last, 1);
+}
+
+static int stuck_init(struct perf_event *event)
+{
+	return event->attr.type == event->pmu->type ? 0 : -ENOENT;
+}
+
+static int stuck_add(struct perf_event *event, int flags)
+{
+	return -EAGAIN;
+}
+
+static void stuck_del(struct perf_event *event, int flags)
+{
+}
+
+static void stuck_read(struct perf_event *event)
+{
+}
+
+/* A group with a member that cannot start, as a trace without a buffer, stops no others. */
+static void test_groups_that_fail(struct kunit *test)
+{
+	struct pmu stuck = {
+		.task_ctx_nr	= perf_sw_context,
+		.event_init	= stuck_init,
+		.add		= stuck_add,
+		.del		= stuck_del,
+		.start		= stuck_del,
+		.stop		= stuck_del,
+		.read		= stuck_read,
+	};
+	struct perf_event_attr attr = { .size = sizeof(attr) };
+	struct fake_pmu *f = test->priv;
+	struct perf_event *leader, *single[2];
+
+	KUNIT_ASSERT_EQ(test, perf_pmu_register(&stuck, "perf_kunit_stuck", -1), 0);
+	attr.type = stuck.type;
+	set_interval(f, 1);
+	leader = fake_pmu_open_mask(test, FAKE_ALL, NULL);
+	fake_pmu_open(test, &attr, leader);
+	for (int i = 0; i < ARRAY_SIZE(single); i++)
+		single[i] = fake_pmu_open_mask(test, FAKE_ALL, NULL);
+	expect_all_run(test, single, ARRAY_SIZE(single));
+	fake_pmu_close_all(f);
+	perf_pmu_unregister(&stuck);
+}
+
 /* An event that no counter can count is refused, also to users in the kernel. */
 static void test_event_that_never_fits(struct kunit *test)
 {
@@ -350,6 +482,10 @@ static struct kunit_case schedule_cases[] = {
 	KUNIT_CASE(test_random_constraints),
 	KUNIT_CASE(test_waiting_events_block_no_others),
 	KUNIT_CASE(test_groups_ahead_wait),
+	KUNIT_CASE(test_software_leader_goes_on),
+	KUNIT_CASE(test_groups_without_counters),
+	KUNIT_CASE(test_groups_behind_misses),
+	KUNIT_CASE(test_groups_that_fail),
 	KUNIT_CASE(test_rotation_is_fair),
 	KUNIT_CASE(test_no_turns_without_need),
 	{ }
