@@ -94,10 +94,13 @@ static void mmap_set_user_page_mapped(struct perf_event *event)
 		event->attach_state &= ~PERF_ATTACH_USER_PAGE;
 }
 
+/* -ESTALE: the event has moved to the context of another CPU. */
 static int mmap_update_here(struct perf_event_context *ctx, void *arg)
 {
 	struct perf_event *event = arg;
 
+	if (event->ctx != ctx)
+		return -ESTALE;
 	mmap_set_user_page_mapped(event);
 	perf_event_update_userpage(event);
 	return 0;
@@ -108,9 +111,19 @@ static int mmap_count_here(struct perf_event_context *ctx, void *arg)
 {
 	struct perf_event *event = arg;
 
-	ctx->nr_mapped++;
-	ctx->counterless_pages |= !perf_pmu_has_counters(event->pmu);
-	return mmap_update_here(ctx, event);
+	int ret = mmap_update_here(ctx, event);
+
+	if (!ret) {
+		ctx->nr_mapped++;
+		ctx->counterless_pages |= !perf_pmu_has_counters(event->pmu);
+	}
+	return ret;
+}
+
+static void mmap_call_ctx(struct perf_event *event, perf_ctx_fn fn)
+{
+	while (perf_ctx_call_own(READ_ONCE(event->ctx), fn, event) == -ESTALE)
+		cpu_relax();
 }
 
 /*
@@ -119,12 +132,19 @@ static int mmap_count_here(struct perf_event_context *ctx, void *arg)
  */
 static void mmap_uncount_in_ctx(struct perf_event *event)
 {
-	struct perf_event_context *ctx = event->ctx;
+	bool done = false;
 
-	guard(perf_irqsave)(&ctx->lock);
-	if (!--ctx->nr_mapped)
-		ctx->counterless_pages = false;
-	mmap_set_user_page_mapped(event);
+	while (!done) {
+		struct perf_event_context *ctx = READ_ONCE(event->ctx);
+
+		guard(perf_irqsave)(&ctx->lock);
+		done = event->ctx == ctx;
+		if (done) {
+			if (!--ctx->nr_mapped)
+				ctx->counterless_pages = false;
+			mmap_set_user_page_mapped(event);
+		}
+	}
 }
 
 static void mmap_notify_driver(struct perf_event *event, struct mm_struct *mm)
@@ -177,7 +197,7 @@ static void mmap_vma_open(struct vm_area_struct *vma)
 			WRITE_ONCE(rb->mapped_by_other_mm, true);
 	}
 	if (other_mm)
-		perf_ctx_call_own(event->ctx, mmap_update_here, event);
+		mmap_call_ctx(event, mmap_update_here);
 	mmap_notify_driver(event, vma->vm_mm);
 }
 
@@ -207,13 +227,18 @@ static void mmap_aux_unmapped(struct perf_event *event, struct perf_buffer *rb)
 	perf_aux_free(aux);
 }
 
-/* Removes a mapping. True if it was the buffer's last; @event_last is set for the event's. */
-static bool mmap_drop_vma(struct perf_event *event, struct perf_buffer *rb, bool *event_last)
+/*
+ * Removes a mapping. True if it was the buffer's last; @event_last is set for the event's, @page_last
+ * if the user page is that of the event, too.
+ */
+static bool mmap_drop_vma(struct perf_event *event, struct perf_buffer *rb, bool *event_last,
+			  bool *page_last)
 {
 	struct perf_event *each, *next;
 
 	guard(perf_buffers)();
 	*event_last = atomic_dec_and_test(&event->mmap_count);
+	*page_last = *event_last && rb->page_event == event;
 	if (*event_last)
 		perf_buffer_detach(event);
 
@@ -228,7 +253,7 @@ static void mmap_vma_close(struct vm_area_struct *vma)
 {
 	struct perf_event *event = vma->vm_file->private_data;
 	struct perf_buffer *rb = vma->vm_private_data;
-	bool last, event_last;
+	bool last, event_last, page_last;
 
 	if (event->pmu->event_unmapped)
 		event->pmu->event_unmapped(event, vma->vm_mm);
@@ -236,7 +261,7 @@ static void mmap_vma_close(struct vm_area_struct *vma)
 	scoped_guard(mutex, &event->mmap_mutex) {
 		if (mmap_is_aux(vma))
 			mmap_aux_unmapped(event, rb);
-		last = mmap_drop_vma(event, rb, &event_last);
+		last = mmap_drop_vma(event, rb, &event_last, &page_last);
 		if (event_last && has_aux(event))
 			perf_aux_restart(event);
 	}
@@ -244,7 +269,7 @@ static void mmap_vma_close(struct vm_area_struct *vma)
 		mmap_uncount_in_ctx(event);
 	if (last)
 		mmap_uncharge(&rb->charge);
-	else if (event_last)
+	else if (page_last)
 		perf_event_clear_userpage(rb);
 	perf_buffer_put(rb);
 }
@@ -319,7 +344,7 @@ static void mmap_finish(struct vm_area_struct *vma, struct perf_event *event,
 
 	mmap_notify_driver(event, vma->vm_mm);
 	if (atomic_read(&event->mmap_count) == 1)
-		perf_ctx_call_own(event->ctx, mmap_count_here, event);
+		mmap_call_ctx(event, mmap_count_here);
 }
 
 /* Maps the buffer that the event has. NULL if it has none. */
@@ -389,7 +414,7 @@ static struct perf_buffer *mmap_data(struct perf_event *event, struct vm_area_st
 	if (!rb->page_event)
 		perf_event_clear_userpage(rb);
 	else if (rb->mapped_by_other_mm)
-		perf_ctx_call_own(event->ctx, mmap_update_here, event);
+		mmap_call_ctx(event, mmap_update_here);
 	return rb;
 }
 

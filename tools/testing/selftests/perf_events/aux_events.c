@@ -525,6 +525,29 @@ static bool closed_before_sibling(void)
 	return ok;
 }
 
+/* An area is unmapped that is in the buffer of a counting event: its page stays as it is. */
+static bool unmapped_beside_a_page(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u"), aux = aux_attr(64);
+	struct area data, area = { };
+	uint32_t index;
+
+	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycles");
+	attr.disabled = 0;
+	data = open_data(attr);
+	area.fd = open_self(&aux, -1);
+	area.user = data.user;
+	if (ioctl(area.fd, PERF_EVENT_IOC_SET_OUTPUT, data.fd) ||
+	    map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
+		fail_case("an area in another event's buffer");
+	index = data.user->index;
+	if (!index)
+		skip_case("no counter that a program reads");
+	munmap(area.aux, area.aux_bytes);
+	return expect_eq("index of the counter", data.user->index, index);
+}
+
 static const struct test tests[] = {
 	{ "a group with a trace counts only with an AUX area", group_waits },
 	{ "an enabled event begins once its area is mapped", mapped_late },
@@ -540,6 +563,7 @@ static const struct test tests[] = {
 	{ "a running event leaves its area by SET_OUTPUT", leaves_running },
 	{ "a running event changes its area by SET_OUTPUT", changes_running },
 	{ "an area is unmapped by one of two events", unmapped_by_one },
+	{ "an area is unmapped from the buffer of a counting event", unmapped_beside_a_page },
 };
 
 TESTS_MAIN_SETUP(tests, aux_setup)
