@@ -74,14 +74,15 @@ static noinline void output_write_lost(struct perf_output_handle *handle,
 				       unsigned long lost)
 {
 	struct lost_record record = { .id = event->id, .lost = lost };
-	u64 stream_id = data->stream_id;
+	u64 stream_id = data->stream_id, time = data->time;
 
-	/* The sample that follows may be an inherited event's, which has its own stream id. */
+	/* The sample that follows may have a stream id of its own, and the time of a record. */
 	perf_event_header__init(&record.header, data, PERF_RECORD_LOST, 0,
 				sizeof(record), event);
 	perf_output_put(handle, record);
 	perf_event__output_id_sample(event, handle, data);
 	data->stream_id = stream_id;
+	data->time = time;
 }
 
 /* Counts a lost record without a claim: other CPUs may count at the same time. */

@@ -259,6 +259,25 @@ static void test_pause_output(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->lost, 7);
 }
 
+/* The time of a sample that its driver has set stays, with a LOST record in front of it. */
+static void test_lost_keeps_time(struct kunit *test)
+{
+	static const struct perf_event_attr attr = {
+		.sample_type = PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+	};
+	struct rig *rig = rig_start(test, 1, true, &attr);
+	struct perf_sample_data data = { .time = 123, .sample_flags = PERF_SAMPLE_TIME };
+	struct perf_output_handle handle;
+
+	rig->event->id_header_size = sizeof(u64);
+	local_set(&rig->rb->lost, 1);
+	KUNIT_ASSERT_EQ(test, perf_output_begin(&handle, &data, rig->event, sizeof(u64)), 0);
+	KUNIT_EXPECT_EQ(test, data.time, 123ull);
+	perf_output_put(&handle, data.time);
+	perf_output_end(&handle);
+}
+
 /* A buffer without data pages: nothing is written, nothing counts as lost. */
 static void test_no_data_pages(struct kunit *test)
 {
@@ -693,6 +712,7 @@ static struct kunit_case buffer_cases[] = {
 	KUNIT_CASE(test_lost_exact),
 	KUNIT_CASE(test_lost_exact_nested),
 	KUNIT_CASE(test_pause_output),
+	KUNIT_CASE(test_lost_keeps_time),
 	KUNIT_CASE(test_no_data_pages),
 	KUNIT_CASE(test_overwrite_forward),
 	KUNIT_CASE(test_overwrite_backward),
