@@ -192,25 +192,25 @@ static bool swevent_has_hook(u64 id)
 
 /*
  * A BPF program finds a BPF output event by a map and checks its oncpu. That has to be the CPU of
- * the task, so a task's BPF output event is added and deleted at context switches.
+ * the task, or of a task of the cgroup, so a BPF output event is added and deleted at context
+ * switches.
  */
-static bool swevent_follows_task(struct perf_event *event)
+static bool swevent_is_switched(const struct perf_event *event)
 {
-	return event->attr.config == PERF_COUNT_SW_BPF_OUTPUT &&
-	       (event->attach_state & PERF_ATTACH_TASK);
+	return event->attr.config == PERF_COUNT_SW_BPF_OUTPUT;
 }
 
 static int software_add(struct perf_event *event, int flags)
 {
 	event->hw.state = flags & PERF_EF_START ? 0 : PERF_HES_STOPPED;
-	if (!swevent_follows_task(event))
+	if (!swevent_is_switched(event))
 		hlist_add_head_rcu(&event->hlist_entry, &event->ctx->sw_list[event->attr.config]);
 	return 0;
 }
 
 static void software_del(struct perf_event *event, int flags)
 {
-	if (!swevent_follows_task(event))
+	if (!swevent_is_switched(event))
 		hlist_del_rcu(&event->hlist_entry);
 }
 
@@ -282,7 +282,7 @@ int perf_swevent_init(struct perf_event *event)
 		return -ENOENT;
 
 	event->event_caps |= PERF_EV_CAP_SOFTWARE;
-	if (!swevent_follows_task(event))
+	if (!swevent_is_switched(event))
 		event->event_caps |= PERF_EV_CAP_RESIDENT;
 
 	/* A child is freed before its parent: the parent's reference on the key suffices. */

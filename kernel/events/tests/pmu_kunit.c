@@ -239,6 +239,20 @@ static void test_reason_of_a_module(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, text, "the kernel's own, 7");
 }
 
+/* A BPF program checks oncpu: it is a CPU only while the event's context is on it. */
+static void test_bpf_output_is_not_resident(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	event->pmu = &perf_software_pmu;
+	event->attr.type = PERF_TYPE_SOFTWARE;
+	event->attr.config = PERF_COUNT_SW_BPF_OUTPUT;
+	KUNIT_EXPECT_EQ(test, perf_swevent_init(event), 0);
+	KUNIT_EXPECT_NULL(test, event->destroy);
+	KUNIT_EXPECT_FALSE(test, event->event_caps & PERF_EV_CAP_RESIDENT);
+}
+
 static struct kunit_case pmu_cases[] = {
 	KUNIT_CASE(test_pmu_types),
 	KUNIT_CASE(test_pmu_of_cpus),
@@ -248,6 +262,7 @@ static struct kunit_case pmu_cases[] = {
 	KUNIT_CASE(test_scope_of_the_system),
 	KUNIT_CASE(test_group_has_one_pmu_context),
 	KUNIT_CASE(test_reason_of_a_module),
+	KUNIT_CASE(test_bpf_output_is_not_resident),
 	{ }
 };
 
