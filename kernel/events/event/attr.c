@@ -176,7 +176,7 @@ int perf_copy_attr(struct perf_event_attr __user *uattr, struct perf_event_attr 
 	if (ret)
 		return ret;
 	if (!attr->sample_max_stack)
-		attr->sample_max_stack = sysctl_perf_event_max_stack;
+		attr->sample_max_stack = min(sysctl_perf_event_max_stack, U16_MAX);
 	return attr_check_combinations(attr);
 }
 

@@ -198,6 +198,11 @@ static bool chain_limits(void)
 		     take_chain(attr, 600, false) && chain.nr - context_marks() > 600,
 		     "perf_event_max_stack 1000: %llu",
 		     (unsigned long long)(chain.nr - context_marks()));
+	/* More than attr.sample_max_stack can hold. */
+	ok &= expect(sysctl_set("perf_event_max_stack", 65536) == 0 &&
+		     take_chain(attr, DEPTH, false) && chain.nr - context_marks() > DEPTH,
+		     "perf_event_max_stack 65536: %llu",
+		     (unsigned long long)(chain.nr - context_marks()));
 	ok &= expect(sysctl_set("perf_event_max_stack", 640 * 1024 + 1) == -1 && errno == EINVAL &&
 		     sysctl_set("perf_event_max_stack", -1) == -1 && errno == EINVAL, "its bounds");
 	sysctl_set("perf_event_max_stack", most);
