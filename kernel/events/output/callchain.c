@@ -219,7 +219,7 @@ static void callchain_collect_kernel(struct perf_callchain_entry_ctx *ctx, struc
 static void callchain_collect_user(struct perf_callchain_entry_ctx *ctx, struct pt_regs *regs,
 				   bool add_mark)
 {
-	bool in_order = in_task() || user_mode(regs);
+	bool in_order = user_mode(regs) || in_task();
 	u64 from;
 
 	regs = callchain_user_regs(regs);
@@ -235,21 +235,26 @@ static void callchain_collect_user(struct perf_callchain_entry_ctx *ctx, struct 
 static noinline struct perf_callchain_entry *
 callchain_collect(struct pt_regs *regs, bool kernel, bool user, u32 max_stack, bool add_mark)
 {
-	struct perf_callchain_entry_ctx ctx = {};
+	struct perf_callchain_entry_ctx ctx __uninitialized;
+	struct perf_callchain_entry *entry;
 	u32 limit;
 
-	ctx.entry = callchain_claim(&limit);
-	if (unlikely(!ctx.entry))
+	entry = callchain_claim(&limit);
+	if (unlikely(!entry))
 		return NULL;
-	ctx.entry->nr = 0;
+	entry->nr = 0;
+	ctx.entry = entry;
 	ctx.max_stack = min(max_stack, limit);
+	ctx.nr = 0;
+	ctx.contexts = 0;
+	ctx.contexts_maxed = false;
 
 	if (kernel)
 		callchain_collect_kernel(&ctx, regs, add_mark);
 	if (user)
 		callchain_collect_user(&ctx, regs, add_mark);
 
-	return ctx.entry;
+	return entry;
 }
 
 struct perf_callchain_entry *get_perf_callchain(struct pt_regs *regs, bool kernel, bool user,
