@@ -110,14 +110,20 @@ static void cgroup_ctx_enter(struct perf_event_context *ctx, u64 now)
 		perf_switch_list_in(ctx);
 }
 
+static void cgroup_stop_group(const struct pmu *pmu, struct perf_event *leader)
+{
+	if (perf_sched_group_has_slots(pmu, leader))
+		perf_group_stop(leader);
+}
+
 static void cgroup_stop_groups(struct perf_event_pmu_context *epc)
 {
 	struct perf_event *leader, *next;
 
 	list_for_each_entry(leader, &epc->pinned, pinned_entry)
-		perf_group_stop(leader);
+		cgroup_stop_group(epc->pmu, leader);
 	list_for_each_entry_safe(leader, next, &epc->flexible, group_entry)
-		perf_group_stop(leader);
+		cgroup_stop_group(epc->pmu, leader);
 }
 
 /* Are the ACTIVE groups of the activated contexts those of @base's schedule? */

@@ -402,8 +402,15 @@ static void sched_mark_leaders(const struct perf_schedule *s, bool task, u64 mar
 	}
 }
 
-/* Without an enabled member of @pmu a group runs without slots, as long as it is enabled. */
-static bool sched_group_has_slots(const struct pmu *pmu, const struct perf_event *leader)
+/**
+ * perf_sched_group_has_slots - does a group need counters?
+ * @pmu: counter PMU in whose queue the group is
+ * @leader: leader of the group
+ *
+ * Context: ctx->lock
+ * Return: false if no member of @pmu is enabled; then the group runs as long as it is enabled
+ */
+bool perf_sched_group_has_slots(const struct pmu *pmu, const struct perf_event *leader)
 {
 	const struct perf_event *sibling;
 
@@ -429,7 +436,7 @@ static void sched_stop_task_groups(struct pmu *pmu, const struct perf_schedule *
 		if (!(old->task_mask & BIT_ULL(i)))
 			continue;
 		leader = old->slot[i].event->group_leader;
-		if (leader->sched_mark != mark && sched_group_has_slots(pmu, leader))
+		if (leader->sched_mark != mark && perf_sched_group_has_slots(pmu, leader))
 			__perf_group_stop(leader);
 	}
 }
@@ -501,7 +508,7 @@ static void sched_stop_cpu_side(struct pmu *pmu, struct perf_cpu_pmu_context *cp
 	sched_mark_leaders(new, false, mark);
 	for (int i = 0; i < cpc->nr_cpu_side_running; i++) {
 		if (cpc->cpu_side[i]->sched_mark != mark &&
-		    sched_group_has_slots(pmu, cpc->cpu_side[i]))
+		    perf_sched_group_has_slots(pmu, cpc->cpu_side[i]))
 			perf_group_stop(cpc->cpu_side[i]);
 	}
 	cpc->nr_cpu_side_running = 0;

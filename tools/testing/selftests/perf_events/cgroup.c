@@ -620,6 +620,38 @@ static bool nested_cgroups(void)
 	return good;
 }
 
+/* A software leader runs whenever its cgroup does, with its hardware sibling disabled. */
+static bool leader_without_counter(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct timed_count t;
+	struct worker w[2];
+	int dir[2], fd;
+
+	need_cgroups();
+	dir[0] = make_cgroup("a");
+	dir[1] = make_cgroup("a/b");
+	pin_to_cpu(1);
+	for (int i = 0; i < 2; i++) {
+		w[i] = looper_new();
+		move_to(w[i].pid, i ? "a/b" : "a");
+		attr.disabled = 0;
+		open_in(&attr, dir[i], 0, -1);
+	}
+	fd = open_soft(PERF_COUNT_SW_PAGE_FAULTS, dir[0], 0);
+	attr.disabled = 1;
+	open_in(&attr, dir[0], 0, fd);
+	for (int i = 0; i < 20; i++) {
+		worker_round(&w[i % 2]);
+		sleep_ms(5);
+	}
+	t = read_timed_count(fd);
+	kill_child(w[0].pid);
+	kill_child(w[1].pid);
+	return expect_between("time", t.enabled, 40000000, UINT64_MAX) &
+	       expect_eq("time that it waited", t.enabled - t.running, 0);
+}
+
 /* A cgroup gets its first event while a task of a cgroup within it runs. */
 static bool outer_one_later(void)
 {
@@ -854,6 +886,7 @@ static const struct test tests[] = {
 	{ "hardware: a cgroup and its CPU take turns", cgroup_and_cpu },
 	{ "hardware: pinned events of a CPU have priority over those of a cgroup", pinned_to_cpu },
 	{ "hardware: a cgroup within another takes turns", nested_cgroups },
+	{ "a leader without a counter runs with its cgroup", leader_without_counter },
 	{ "hardware: events of an outer cgroup are opened later", outer_one_later },
 	{ "hardware: throttled events of tasks that run for moments", throttled_continues },
 };
