@@ -260,7 +260,7 @@ static void sched_place_flexible(struct sched_compilation *c, struct perf_event_
 		if ((placed && leader->round > epc->round + 1) ||
 		    search.spent >= SCHED_SEARCH_MAX || c->full) {
 			c->overcommitted = true;
-			/* What keeps out all groups before this one is not flexible: it may stay. */
+			/* What keeps out all groups before this one need not be flexible. */
 			if (!placed)
 				perf_group_queue_pass(epc, leader);
 			return;

@@ -228,8 +228,8 @@ static void mmap_aux_unmapped(struct perf_event *event, struct perf_buffer *rb)
 }
 
 /*
- * Removes a mapping. True if it was the buffer's last; @event_last is set for the event's, @page_last
- * if the user page is that of the event, too.
+ * Removes a mapping. True if it was the buffer's last; @event_last is set for the event's,
+ * @page_last if the user page is that of the event, too.
  */
 static bool mmap_drop_vma(struct perf_event *event, struct perf_buffer *rb, bool *event_last,
 			  bool *page_last)
