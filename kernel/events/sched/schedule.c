@@ -410,7 +410,7 @@ static void sched_mark_leaders(const struct perf_schedule *s, bool task, u64 mar
  * Context: ctx->lock
  * Return: false if no member of @pmu is enabled; then the group runs as long as it is enabled
  */
-bool perf_sched_group_has_slots(const struct pmu *pmu, const struct perf_event *leader)
+noinline bool perf_sched_group_has_slots(const struct pmu *pmu, const struct perf_event *leader)
 {
 	const struct perf_event *sibling;
 
