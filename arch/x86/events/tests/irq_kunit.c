@@ -43,7 +43,8 @@ static void interrupt_without_events_unmasks_lvt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, entry, APIC_DM_NMI);
 	KUNIT_EXPECT_EQ(test, foreign, NMI_DONE);
 	/* If the LVT entry is not masked, the interrupt of a stopped counter can still arrive. */
-	KUNIT_EXPECT_EQ(test, in_grace, x86_pmu_regs.late_nmi ? NMI_HANDLED : NMI_DONE);
+	KUNIT_EXPECT_EQ(test, in_grace, x86_pmu_regs.late_nmi || x86_pmu_regs.prepare ?
+			NMI_HANDLED : NMI_DONE);
 }
 
 /* A full trace buffer interrupts, whether a counter has an event or not. */
@@ -222,6 +223,11 @@ static void irq_second_cause_here(void *info)
 	irq_set_left(c->event, BIT(30));
 }
 
+static void irq_release_trace(void *unused)
+{
+	x86_del_exclusive(x86_lbr_exclusive_pt);
+}
+
 /* Processor trace is not stopped while an overflow is handled: its buffer can fill then. */
 static void cause_during_the_handler_is_handled(struct kunit *test)
 {
@@ -229,8 +235,8 @@ static void cause_during_the_handler_is_handled(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	KUNIT_ASSERT_EQ(test, x86_add_exclusive(x86_lbr_exclusive_pt), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, irq_release_trace, NULL), 0);
 	irq_run_case(test, c, irq_second_cause_here);
-	x86_del_exclusive(x86_lbr_exclusive_pt);
 	KUNIT_EXPECT_EQ(test, c->samples, 1);
 	KUNIT_EXPECT_EQ(test, c->status, 0ULL);
 }
