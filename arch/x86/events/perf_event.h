@@ -40,7 +40,7 @@ union x86_pmu_config {
 /**
  * struct x86_pmu_hooks - functions of the CPU PMU driver for other drivers
  * @handle_irq: handles an overflow interrupt in NMI or, on Xen, interrupt context; returns the
- *	number of causes found, or 1 for an interrupt whose cause has been handled already; 0 if the
+ *	number of causes found; 1 if an earlier interrupt may have handled the cause; 0 if the
  *	interrupt is not of this PMU
  */
 struct x86_pmu_hooks {

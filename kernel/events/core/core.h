@@ -461,7 +461,7 @@ static __always_inline void perf_leader_set_active(struct perf_event *leader, bo
 	WRITE_ONCE(leader->state, active ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_INACTIVE);
 }
 
-/* perf_leader_set_active() for a leader or a sibling whose times are up to date. */
+/* perf_leader_set_active() for any event, with its times up to date. */
 static __always_inline void perf_event_set_active(struct perf_event *event, bool active)
 {
 	WRITE_ONCE(event->state, active ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_INACTIVE);

@@ -112,7 +112,7 @@ static void cgroup_ctx_enter(struct perf_event_context *ctx, u64 now)
 
 static void cgroup_stop_group(const struct pmu *pmu, struct perf_event *leader)
 {
-	if (perf_sched_group_has_slots(pmu, leader))
+	if (perf_sched_group_needs_slots(pmu, leader))
 		perf_group_stop(leader);
 }
 

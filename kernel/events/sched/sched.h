@@ -160,7 +160,7 @@ void perf_sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu);
 void perf_sched_reload(struct pmu *pmu);
 struct perf_event_pmu_context *perf_sched_base(struct pmu *pmu);
 bool perf_sched_load_again(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *base);
-bool perf_sched_group_has_slots(const struct pmu *pmu, const struct perf_event *leader);
+bool perf_sched_group_needs_slots(const struct pmu *pmu, const struct perf_event *leader);
 bool perf_sched_slice_expired(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc);
 void perf_sched_rotate(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc);
 

@@ -260,7 +260,7 @@ static void sched_place_flexible(struct sched_compilation *c, struct perf_event_
 		if ((placed && leader->round > epc->round + 1) ||
 		    search.spent >= SCHED_SEARCH_MAX || c->full) {
 			c->overcommitted = true;
-			/* What keeps out all groups before this one need not be flexible. */
+			/* Pinned events keep out the groups before this one, perhaps for good. */
 			if (!placed)
 				perf_group_queue_pass(epc, leader);
 			return;
@@ -403,14 +403,14 @@ static void sched_mark_leaders(const struct perf_schedule *s, bool task, u64 mar
 }
 
 /**
- * perf_sched_group_has_slots - does a group need counters?
- * @pmu: counter PMU in whose queue the group is
+ * perf_sched_group_needs_slots - does a group need counters?
+ * @pmu: counter PMU that schedules the group
  * @leader: leader of the group
  *
  * Context: ctx->lock
  * Return: false if no member of @pmu is enabled; then the group runs as long as it is enabled
  */
-noinline bool perf_sched_group_has_slots(const struct pmu *pmu, const struct perf_event *leader)
+noinline bool perf_sched_group_needs_slots(const struct pmu *pmu, const struct perf_event *leader)
 {
 	const struct perf_event *sibling;
 
@@ -436,7 +436,7 @@ static void sched_stop_task_groups(struct pmu *pmu, const struct perf_schedule *
 		if (!(old->task_mask & BIT_ULL(i)))
 			continue;
 		leader = old->slot[i].event->group_leader;
-		if (leader->sched_mark != mark && perf_sched_group_has_slots(pmu, leader))
+		if (leader->sched_mark != mark && perf_sched_group_needs_slots(pmu, leader))
 			__perf_group_stop(leader);
 	}
 }
@@ -508,7 +508,7 @@ static void sched_stop_cpu_side(struct pmu *pmu, struct perf_cpu_pmu_context *cp
 	sched_mark_leaders(new, false, mark);
 	for (int i = 0; i < cpc->nr_cpu_side_running; i++) {
 		if (cpc->cpu_side[i]->sched_mark != mark &&
-		    perf_sched_group_has_slots(pmu, cpc->cpu_side[i]))
+		    perf_sched_group_needs_slots(pmu, cpc->cpu_side[i]))
 			perf_group_stop(cpc->cpu_side[i]);
 	}
 	cpc->nr_cpu_side_running = 0;

@@ -339,8 +339,8 @@ static struct perf_event *open_software_group(struct kunit *test, struct perf_ev
 	return leader;
 }
 
-/* The leader goes on when its only member with a counter is disabled or closed. */
-static void test_software_leader_goes_on(struct kunit *test)
+/* The leader stays ACTIVE when the only member with a counter is disabled or closed. */
+static void test_software_leader_stays_active(struct kunit *test)
 {
 	struct fake_pmu *f = test->priv;
 	struct perf_event *leader, *sibling;
@@ -482,7 +482,7 @@ static struct kunit_case schedule_cases[] = {
 	KUNIT_CASE(test_random_constraints),
 	KUNIT_CASE(test_waiting_events_block_no_others),
 	KUNIT_CASE(test_groups_ahead_wait),
-	KUNIT_CASE(test_software_leader_goes_on),
+	KUNIT_CASE(test_software_leader_stays_active),
 	KUNIT_CASE(test_groups_without_counters),
 	KUNIT_CASE(test_groups_behind_misses),
 	KUNIT_CASE(test_groups_that_fail),

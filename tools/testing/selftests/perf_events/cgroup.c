@@ -648,6 +648,8 @@ static bool leader_without_counter(void)
 	t = read_timed_count(fd);
 	kill_child(w[0].pid);
 	kill_child(w[1].pid);
+	remove_cgroup("a/b");
+	remove_cgroup("a");
 	return expect_between("time", t.enabled, 40000000, UINT64_MAX) &
 	       expect_eq("time that it waited", t.enabled - t.running, 0);
 }

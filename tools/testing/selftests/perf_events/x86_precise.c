@@ -70,8 +70,8 @@ static bool cycles_are_exact(void)
 }
 
 /*
- * Each period differs from the one before. The frequency leaves a debug kernel, whose interrupt
- * takes tens of microseconds, time for the loop.
+ * Each period differs from the one before. An interrupt of a debug kernel takes tens of
+ * microseconds: at this frequency the loop continues in between.
  */
 static bool frequencies_are_exact(void)
 {
