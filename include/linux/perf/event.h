@@ -88,8 +88,8 @@ enum perf_event_state {
  * An event is of one of three kinds, by what a context switch does with it:
  *
  *   resident	PERF_EV_CAP_RESIDENT: pmu::add and pmu::del when the event is enabled and disabled,
- *		nothing on a switch. Events of the PMU "software" but BPF output of a task; clocks
- *		that do not sample.
+ *		nothing on a switch. Events of the PMU "software" but BPF output; clocks that do
+ *		not sample.
  *   counter	the PMU has pmu::sched_load: the schedule that contains the event is loaded and
  *		saved.
  *   switched	everything else: pmu::add and pmu::del on each switch.
