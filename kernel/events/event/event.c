@@ -223,6 +223,12 @@ static int event_build(struct perf_event *event, const struct perf_event_spec *s
 	return 0;
 }
 
+/* The memory of each CPU is that of those that are possible, which need not be all up to the last. */
+static bool event_cpu_exists(unsigned int cpu)
+{
+	return cpu < nr_cpu_ids && cpu_possible(cpu);
+}
+
 /**
  * perf_event_alloc - allocate an event
  * @spec: description of the event
@@ -236,7 +242,7 @@ struct perf_event *perf_event_alloc(const struct perf_event_spec *spec)
 	struct perf_event *event;
 	int ret;
 
-	if ((unsigned int)spec->cpu >= nr_cpu_ids && (!spec->task || spec->cpu != -1))
+	if (spec->cpu == -1 ? !spec->task : !event_cpu_exists(spec->cpu))
 		return ERR_PTR(perf_refuse(-EINVAL, "cpu: %lld is not a CPU, and -1 needs a pid",
 					   spec->cpu));
 	if (spec->attr->sigtrap && !spec->task)
