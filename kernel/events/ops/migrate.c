@@ -17,6 +17,15 @@ struct migration {
 };
 
 /*
+ * The clock of the destination. Its mutex is held, so it is neither activated nor deactivated; its
+ * lock is not, so that "frozen" and "stamp" may be those of different moments.
+ */
+static u64 migrate_clock(const struct perf_event_context *to)
+{
+	return to->active_cpu < 0 ? to->time : perf_clock() + to->offset;
+}
+
+/*
  * Sets event->ctx to the destination. Until the event arrives there it has no PMU context, and
  * requests change only its state.
  */
@@ -33,7 +42,7 @@ static int migrate_leave_here(struct perf_event_context *from, void *arg)
 	event->attach_state |= PERF_ATTACH_MOVING;
 	perf_exclusive_migrate(event, to->cpu);
 	event->cpu = to->cpu;
-	perf_event_set_clock(event, perf_ctx_time(to));
+	perf_event_set_clock(event, migrate_clock(to));
 	/* Pairs with cross_call_event_here(): [moving]. The context is found after the mark. */
 	smp_store_release(&event->ctx, to);
 	return 0;
