@@ -23,21 +23,24 @@ static void hotplug_load(struct perf_event_context *ctx)
 	}
 }
 
+/* The task that runs here, the CPU's hotplug thread, may have events, too. */
+static void hotplug_activate_ctx(struct perf_event_context *ctx)
+{
+	CLASS(perf_cpu_contexts, locks)();
+	perf_ctx_clock_start(ctx, locks.held.now);
+	perf_adddel_retry(ctx);
+	perf_switch_list_in(ctx);
+	hotplug_load(ctx);
+}
+
 /* On the CPU, interrupts off. */
 static void hotplug_activate_cpu(void *unused)
 {
 	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
-	struct perf_event_context *ctx = &cpuctx->ctx;
-	u64 now = perf_clock();
 
-	if (ctx->active_cpu >= 0)
+	if (cpuctx->ctx.active_cpu >= 0)
 		return;
-	perf_cpu_side_lock(now);
-	perf_ctx_clock_start(ctx, now);
-	perf_adddel_retry(ctx);
-	perf_switch_list_in(ctx);
-	hotplug_load(ctx);
-	perf_cpu_side_unlock();
+	hotplug_activate_ctx(&cpuctx->ctx);
 	cpuctx->cgrp = NULL;
 	if (perf_cgroup_is_used())
 		perf_cgroup_sync(current);

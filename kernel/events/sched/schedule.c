@@ -796,6 +796,7 @@ static noinline void sched_load_base(struct perf_cpu_pmu_context *cpc, struct pm
 static noinline void sched_load_task(struct perf_cpu_pmu_context *cpc,
 				     struct perf_event_pmu_context *epc)
 {
+	lockdep_assert_held(&epc->ctx->lock);
 	if (!sched_task_valid(cpc, epc))
 		sched_compile_task(cpc, epc);
 	if (!cpc->cpu_supported)

@@ -451,6 +451,49 @@ static bool signals_come_back(void)
 	return good;
 }
 
+/* The kernel thread in which the CPU is activated. */
+static pid_t hotplug_thread(void)
+{
+	char path[32], line[32];
+
+	for (pid_t pid = 2; pid < 200; pid++) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		*line = '\0';
+		read_line(path, line, sizeof(line));
+		if (!strcmp(line, "cpuhp/1"))
+			return pid;
+	}
+	fail_case("no hotplug thread");
+}
+
+/* The CPU's events are activated by a task that has events of its own. */
+static bool thread_is_counted(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "k");
+	struct timed_count cpu, task;
+	int fd[2];
+
+	require_exact_instructions();
+	need_hotplug();
+	need_return();
+	attr.disabled = 0;
+	attr.read_format = FORMAT_TIMES;
+	fd[0] = MUST(perf_open(&attr, -1, 1, -1, 0));
+	fd[1] = MUST(perf_open(&attr, hotplug_thread(), -1, -1, 0));
+	for (int i = 0; i < 3; i++) {
+		set_online(false);
+		set_online(true);
+	}
+	cpu = read_timed_count(fd[0]);
+	task = read_timed_count(fd[1]);
+	close(fd[0]);
+	close(fd[1]);
+	return expect_between("the thread's instructions", task.value, 10000, 1000000000) &
+	       expect_eq("time that the thread's waited", task.enabled - task.running, 0) &
+	       expect_between("the CPU's instructions", cpu.value, 10000, 1000000000) &
+	       expect_eq("time that the CPU's waited", cpu.enabled - cpu.running, 0);
+}
+
 static const struct test tests[] = {
 	{ "page faults of a CPU are counted once it is online again", software_comes_back },
 	{ "the clock of a CPU stands still while it is offline", clock_stands_still },
@@ -461,6 +504,7 @@ static const struct test tests[] = {
 	{ "enabled, disabled and closed while the CPU is offline", operations_while_away },
 	{ "closed before and after the CPU is online again", closed_while_away },
 	{ "opened while the CPU turns offline and online", opened_meanwhile },
+	{ "the thread that activates a CPU is counted, too", thread_is_counted },
 	{ "an event of a cgroup counts once its CPU is online again", cgroup_comes_back },
 };
 
