@@ -68,6 +68,8 @@ static __always_inline void cgroup_find_chain(struct cgroup_chain *new, struct p
  * next load. They stay ACTIVE so that the saved schedule can be reused, unless the task's events
  * took part in that schedule. sched_base records which cgroup's schedule it was: with the schedule
  * of another cgroup, inside or outside, other groups may have to run.
+ *
+ * No group without counters is in cpu_side[]: a change of an active context reloads.
  */
 static void cgroup_drop_groups(struct perf_event_context *ctx, bool innermost)
 {
@@ -293,11 +295,25 @@ void perf_cgroup_resync(int cpu)
 	smp_call_function_single(cpu, cgroup_sync_current, NULL, 1);
 }
 
+/*
+ * Another context keeps the base schedule from now on. The timer looks there, for groups that wait,
+ * and does not find those that have been left out of a schedule of @ctx.
+ */
+static void cgroup_change_base(struct perf_event_context *ctx)
+{
+	struct perf_event_pmu_context *epc;
+
+	list_for_each_entry(epc, &ctx->pmu_ctx_list, entry) {
+		if (epc->overcommitted && perf_pmu_has_counters(epc->pmu))
+			perf_sched_reload(epc->pmu);
+	}
+}
+
 /**
  * perf_cgroup_deactivate_empty - remove a cgroup's context without events from the chain
  * @ctx: context without events
  *
- * Context: the locks of the CPU side are held
+ * Context: the locks of all contexts of the CPU are held
  */
 void perf_cgroup_deactivate_empty(struct perf_event_context *ctx)
 {
@@ -314,6 +330,7 @@ void perf_cgroup_deactivate_empty(struct perf_event_context *ctx)
 		}
 	}
 	cpuctx->cgrp = NULL;
+	cgroup_change_base(ctx);
 }
 
 /**

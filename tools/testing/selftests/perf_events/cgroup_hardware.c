@@ -393,6 +393,40 @@ static bool throttled_continues(void)
 	return expect_between("of 60 bursts, those not counted", without, 0, 6);
 }
 
+/* The last event of a cgroup is closed while its task runs: those of the CPU still take turns. */
+static bool last_event_is_closed(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	int fd[12], dir, last;
+	bool good = true;
+
+	require_exact_instructions();
+	need_cgroups();
+	if (!kernel_gives_reasons())
+		skip_case("this kernel does not promise turns");
+	dir = make_cgroup("a");
+	attr.read_format = FORMAT_TIMES;
+	attr.disabled = 0;
+	pin_to_cpu(0);
+	move_to(getpid(), "a");
+	last = open_in(&attr, dir, 0, -1);
+	for (int i = 0; i < 12; i++)
+		fd[i] = MUST(perf_open(&attr, -1, 0, -1, 0));
+	close(last);
+	run_loop(200000000);
+	move_to_root(getpid());
+	for (int i = 0; i < 12; i++) {
+		struct timed_count t = read_timed_count(fd[i]);
+
+		good &= expect_between("the CPU's, in thousandths", t.running * 1000 / t.enabled,
+				       150, 950);
+		close(fd[i]);
+	}
+	close(dir);
+	remove_cgroup("a");
+	return good;
+}
+
 static const struct test tests[] = {
 	{ "a member's loop within 0.2 %", hardware_counts },
 	{ "events of cgroups, CPU and task", hardware_of_all_kinds },
@@ -400,6 +434,7 @@ static const struct test tests[] = {
 	{ "a cgroup and its CPU take turns", cgroup_and_cpu },
 	{ "pinned events of a CPU have priority over those of a cgroup", pinned_to_cpu },
 	{ "a cgroup within another takes turns", nested_cgroups },
+	{ "the last event of a cgroup is closed while its task runs", last_event_is_closed },
 	{ "a leader without a counter runs with its cgroup", leader_without_counter },
 	{ "events of an outer cgroup are opened later", outer_one_later },
 	{ "throttled events of tasks that run for moments", throttled_continues },

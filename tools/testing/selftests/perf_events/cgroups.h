@@ -39,8 +39,8 @@ static inline const char *path_of(const char *name, const char *file)
 	static int next;
 
 	next = (next + 1) % 4;
-	snprintf(path[next], sizeof(path[next]), "%s/perf-%s%s%s", cgroup_root, name, *file ? "/" : "",
-		 file);
+	snprintf(path[next], sizeof(path[next]), "%s/perf-%s%s%s", cgroup_root, name,
+		 *file ? "/" : "", file);
 	return path[next];
 }
 
