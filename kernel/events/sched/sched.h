@@ -105,9 +105,10 @@ static __always_inline void perf_sampling_start(struct perf_event *event)
 	}
 }
 
+/* KVM sets attr.sample_period of its events, also to 0: the list decides whether it has this one. */
 static __always_inline void perf_sampling_stop(struct perf_event *event)
 {
-	if (is_sampling_event(event))
+	if (!list_empty(&event->freq_entry))
 		list_del_init(&event->freq_entry);
 }
 

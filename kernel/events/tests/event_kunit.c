@@ -217,6 +217,22 @@ static void test_late_work_of_a_child(struct kunit *test)
 	perf_ctx_put(ctx);
 }
 
+/* KVM sets attr.sample_period of its running events, and nothing excludes 0. */
+static void test_period_of_zero(struct kunit *test)
+{
+	struct fake_pmu *f = test->priv;
+	struct perf_event_attr attr = fake_pmu_attr(f, FAKE_ALL);
+	struct perf_event *event;
+
+	attr.sample_period = 1 << 30;
+	event = fake_pmu_open(test, &attr, NULL);
+	KUNIT_EXPECT_FALSE(test, list_empty(&event->freq_entry));
+	event->attr.sample_period = 0;
+	perf_event_disable(event);
+	KUNIT_EXPECT_TRUE(test, list_empty(&event->freq_entry));
+	list_del_init(&event->freq_entry);
+}
+
 static struct kunit_case event_cases[] = {
 #ifdef CONFIG_MODULE_UNLOAD
 	KUNIT_CASE(test_module_of_a_group),
@@ -227,6 +243,7 @@ static struct kunit_case event_cases[] = {
 #ifdef CONFIG_BPF_SYSCALL
 	KUNIT_CASE(test_program_needs_the_chain),
 #endif
+	KUNIT_CASE(test_period_of_zero),
 	KUNIT_CASE(test_installed_after_exit),
 	KUNIT_CASE(test_late_work_of_a_child),
 	KUNIT_CASE(test_pmu_context_used_again),
