@@ -315,7 +315,10 @@ static __always_inline void pmuv3_release_batch(struct pmuv3_cpu *c, const struc
 
 		c->event[idx] = NULL;
 		c->used &= ~BIT_ULL(idx);
-		pmuv3_update_user_page(event);
+		/* A switch leaves the page of an event that user space may not read as it is. */
+		if (unlikely(rcu_access_pointer(event->rb)) &&
+		    (pmuv3_is_user_readable(event) || event->state != PERF_EVENT_STATE_ACTIVE))
+			perf_event_update_userpage(event);
 	}
 }
 
@@ -593,6 +596,7 @@ void pmuv3_start(struct perf_event *event, int flags)
 		pmuv3_load_batch(c, &b);
 	}
 	pmuv3_unmask_nmi(daif);
+	pmuv3_update_user_page(event);
 }
 
 /* ------------------------------------------------------------------ the whole PMU */

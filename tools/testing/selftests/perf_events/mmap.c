@@ -329,6 +329,36 @@ static bool inherited_buffer(void)
 	return ok;
 }
 
+/* A counter that is stopped for good leaves its count and its times in the user page. */
+static bool disabled_counter(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct perf_event_mmap_page *user;
+	uint64_t reading[3] = { 0 };
+	bool good;
+	int fd;
+
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)
+		skip_case("no counters");
+	user = map_buffer(fd, 1, PROT_READ);
+	if (user == MAP_FAILED)
+		fail_case("mmap");
+	event_enable(fd);
+	run_loop(1000000);
+	event_disable(fd);
+	if (read(fd, reading, sizeof(reading)) != sizeof(reading))
+		fail_case("read");
+	good = expect_eq("index", user->index, 0) & expect_eq("offset", user->offset, reading[0]) &
+	       expect_eq("time_enabled", user->time_enabled, reading[1]) &
+	       expect_eq("time_running", user->time_running, reading[2]) &
+	       expect_between("count", reading[0], LOOP_INSNS(1000000), UINT64_MAX);
+	munmap(user, page);
+	close(fd);
+	return good;
+}
+
 /* The user page includes counts and times of children that have exited, as read() does. */
 static bool exited_children(void)
 {
@@ -819,6 +849,7 @@ static const struct test tests[] = {
 	{ "a mapping is moved and protected as a whole only", partial_changes },
 	{ "a child has no mapping", not_forked },
 	{ "an inherited event has a buffer only on one CPU", inherited_buffer },
+	{ "the user page has the count of an event that was disabled", disabled_counter },
 	{ "the user page counts children that have exited", exited_children },
 	{ "perf_event_mlock_kb is available to the page, repeatedly", whole_allowance },
 	{ "perf_event_mlock_kb of -1 is no limit", negative_allowance },

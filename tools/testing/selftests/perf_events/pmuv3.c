@@ -163,6 +163,34 @@ static bool user_reads_cycles(void)
 	return reads_a_loop(CYCLES, CONFIG1_LONG, 64);
 }
 
+/* Another period sets the counter, and with it the offset in the user page. */
+static bool user_reads_past_a_period(void)
+{
+	struct perf_event_attr attr;
+	volatile struct perf_event_mmap_page *page;
+	uint64_t first, next, told, period = 100000000;
+	int fd;
+
+	need_pmu();
+	if (pmu_is_mute())
+		skip_case("no interrupt");
+	require_exact_instructions();
+	allow_users(true);
+	attr = perf_attr(pmu_type, INSTRUCTIONS);
+	attr.config1 = CONFIG1_RDPMC;
+	attr.sample_period = 1000000;
+	attr.exclude_kernel = 1;
+	fd = open_self(&attr, -1);
+	page = map_page(fd);
+	read_self(page, &first);
+	MUST(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period));
+	if (!read_self(page, &next))
+		return expect_eq("index is there", 0, 1);
+	told = perf_count(fd);
+	return expect_between("after the change", next, first, first + 10000) &
+	       expect_between("read() after it", told, next, next + 10000);
+}
+
 /* A task on the same CPU that counts as well, and alternates with this one. */
 static pid_t busy_partner(void)
 {
@@ -557,6 +585,7 @@ static const struct test tests[] = {
 	{ "user space reads 64 bits", user_reads_64_bits },
 	{ "user space reads 32 bits", user_reads_32_bits },
 	{ "user space reads cycles", user_reads_cycles },
+	{ "user space reads the same after a change of the period", user_reads_past_a_period },
 	{ "user space reads the same across switches", count_survives_switches },
 	{ "counters of other tasks read as 0", counters_of_others_are_zero },
 	{ "a task without such an event may not read", others_may_not_read },
