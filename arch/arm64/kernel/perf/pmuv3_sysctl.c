@@ -18,7 +18,8 @@ static void pmuv3_user_access_changed(void *unused)
 		return;
 
 	daif = pmuv3_mask_nmi();
-	if (!c->user && pmuv3_user_access_is_on())
+	/* Access that a load has allowed meanwhile may have found the counters as they were. */
+	if (pmuv3_user_access_is_on())
 		pmuv3_disclose_loaded(c, c->used);
 	pmuv3_user_set_access(c, true);
 	pmuv3_unmask_nmi(daif);
