@@ -316,7 +316,7 @@ int perf_exclusive_get(struct perf_event *event)
 
 /**
  * perf_exclusive_put - undo perf_exclusive_get()
- * @event: event that is being freed
+ * @event: event that is being freed, with PERF_ATTACH_EXCLUSIVE
  *
  * Context: any
  */
@@ -324,8 +324,6 @@ void perf_exclusive_put(struct perf_event *event)
 {
 	bool of_task = event->attach_state & PERF_ATTACH_TASK;
 
-	if (!(event->attach_state & PERF_ATTACH_EXCLUSIVE))
-		return;
 	event->attach_state &= ~PERF_ATTACH_EXCLUSIVE;
 	if (!of_task)
 		exclusive_replace(event, event->cpu, event, NULL);

@@ -447,7 +447,8 @@ int perf_event_set_filter(struct perf_event *event, void __user *arg)
 
 /**
  * perf_event_free_filter - free the address filters of an event
- * @event: event that is being freed. The filter of a tracing event is freed with its memory.
+ * @event: event with ranges that is being freed; the filter of a tracing event is freed with its
+ *	memory
  *
  * Context: may sleep
  */
@@ -455,8 +456,6 @@ void perf_event_free_filter(struct perf_event *event)
 {
 	LIST_HEAD(filters);
 
-	if (!event->addr_filter_ranges)
-		return;
 	addr_filter_swap_lists(event, &filters, 0);
 	addr_filter_free_list(&filters);
 }

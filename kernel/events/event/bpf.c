@@ -154,15 +154,13 @@ int perf_event_set_bpf_prog(struct perf_event *event, struct bpf_prog *prog, u64
 }
 
 /**
- * perf_event_free_bpf_prog - detach an event's BPF program, if it has one
- * @event: event without users
+ * perf_event_free_bpf_prog - detach an event's BPF program
+ * @event: event without users, with a program
  *
  * Context: may sleep
  */
 void perf_event_free_bpf_prog(struct perf_event *event)
 {
-	if (!event->prog)
-		return;
 	if (perf_event_is_tracing(event))
 		perf_event_detach_bpf_prog(event);
 	else

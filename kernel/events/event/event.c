@@ -405,10 +405,14 @@ void perf_event_free(struct perf_event *event)
 	perf_unaccount(event);
 	security_perf_event_free(event);
 	perf_event_release_buffer(event);
-	perf_event_free_bpf_prog(event);
-	perf_event_free_filter(event);
+	/* Most events have none of these. */
+	if (event->prog)
+		perf_event_free_bpf_prog(event);
+	if (event->addr_filter_ranges)
+		perf_event_free_filter(event);
 	perf_cgroup_disconnect(event);
-	perf_exclusive_put(event);
+	if (event->attach_state & PERF_ATTACH_EXCLUSIVE)
+		perf_exclusive_put(event);
 	if (event->destroy)
 		event->destroy(event);
 	if (event->attach_state & PERF_ATTACH_CALLCHAIN)

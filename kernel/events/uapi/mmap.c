@@ -127,13 +127,14 @@ static void mmap_call_ctx(struct perf_event *event, perf_ctx_fn fn)
 }
 
 /*
- * Called after the event's last mapping was removed. There is no page that only the event's CPU can
- * update: ctx->lock is enough.
+ * The event's last mapping was removed, and mmap_mutex keeps others away. There is no page that only
+ * the event's CPU can update: ctx->lock is enough.
  */
 static void mmap_uncount_in_ctx(struct perf_event *event)
 {
 	bool done = false;
 
+	lockdep_assert_held(&event->mmap_mutex);
 	while (!done) {
 		struct perf_event_context *ctx = READ_ONCE(event->ctx);
 
@@ -142,7 +143,7 @@ static void mmap_uncount_in_ctx(struct perf_event *event)
 		if (done) {
 			if (!--ctx->nr_mapped)
 				ctx->counterless_pages = false;
-			mmap_set_user_page_mapped(event);
+			event->attach_state &= ~PERF_ATTACH_USER_PAGE;
 		}
 	}
 }
@@ -262,11 +263,12 @@ static void mmap_vma_close(struct vm_area_struct *vma)
 		if (mmap_is_aux(vma))
 			mmap_aux_unmapped(event, rb);
 		last = mmap_drop_vma(event, rb, &event_last, &page_last);
-		if (event_last && has_aux(event))
-			perf_aux_restart(event);
+		if (event_last) {
+			mmap_uncount_in_ctx(event);
+			if (has_aux(event))
+				perf_aux_restart(event);
+		}
 	}
-	if (event_last)
-		mmap_uncount_in_ctx(event);
 	if (last)
 		mmap_uncharge(&rb->charge);
 	else if (page_last)
