@@ -63,11 +63,10 @@ static bool aux_advance_head(struct perf_buffer *rb, struct perf_aux *aux, unsig
 	return true;
 }
 
+/* The reader stores aux_tail as a position that only grows, or modulo the size. */
 static unsigned long aux_room(struct perf_buffer *rb, struct perf_aux *aux)
 {
-	unsigned long used = aux->head - READ_ONCE(rb->ring.page->aux_tail);
-
-	return used < perf_aux_bytes(aux) ? perf_aux_bytes(aux) - 1 - used : 0;
+	return (READ_ONCE(rb->ring.page->aux_tail) - aux->head - 1) & (perf_aux_bytes(aux) - 1);
 }
 
 /* No free space: the event is disabled. The reader enables it when it has read. */

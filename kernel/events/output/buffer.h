@@ -273,6 +273,7 @@ struct perf_aux {
  * @mmap_count: number of mappings; perf_buffers_lock
  * @refcount: one for each event in @events and for each mapping
  * @aux: AUX area; perf_buffers_lock, RCU
+ * @aux_head: while there is no AUX area, perf_aux::head of the last one; perf_buffers_lock
  * @charge: what the data pages are charged to
  * @free_rcu: frees the buffer after a grace period
  * @free_work: frees a large buffer in process context, afterwards
@@ -298,6 +299,7 @@ struct perf_buffer {
 	unsigned int		mmap_count;
 	refcount_t		refcount;
 	struct perf_aux __rcu	*aux;
+	unsigned long		aux_head;
 	struct perf_mlock	charge;
 	struct rcu_head		free_rcu;
 	struct work_struct	free_work;

@@ -223,8 +223,10 @@ static void mmap_aux_unmapped(struct perf_event *event, struct perf_buffer *rb)
 		perf_buffer_get(rb);	/* leak memory that a device may still write to */
 		return;
 	}
-	scoped_guard(perf_buffers)
+	scoped_guard(perf_buffers) {
+		rb->aux_head = aux->head;
 		RCU_INIT_POINTER(rb->aux, NULL);
+	}
 	perf_aux_free(aux);
 }
 
@@ -489,6 +491,9 @@ static int mmap_aux_new(struct perf_event *event, struct perf_buffer *rb,
 		ret = mmap_aux_again(event, rb, vma);
 		if (ret > 0) {
 			aux->charge = charge;
+			/* The positions in the user page stay. */
+			aux->head = rb->aux_head;
+			aux->woken = rounddown(aux->head, aux->watermark);
 			rcu_assign_pointer(rb->aux, aux);
 			mmap_count_vma(event, rb, true);
 			return 0;

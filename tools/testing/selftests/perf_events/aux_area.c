@@ -38,6 +38,29 @@ static bool full_trace(void)
 	return ok;
 }
 
+/* A position of the reader may be one in the area, as that of the data may be. */
+static bool tail_in_area(void)
+{
+	struct area area = open_area(1000, PROT_READ | PROT_WRITE);
+	struct aux_record record;
+	unsigned int records = 0;
+	uint64_t end = 0;
+	bool good = true;
+
+	for (int i = 0; i < 100; i++) {
+		write_burst(&area);
+		while (next_aux_record(&area, &record)) {
+			good &= record.offset == end && record.size == 1000 && !record.flags;
+			end += record.size;
+			records++;
+		}
+		area.user->aux_tail = end % area.aux_bytes;
+	}
+	close_area(&area);
+	return expect(good && end > area.aux_bytes && records >= 100,
+		      "%u bursts, each with its record and in its place", records);
+}
+
 static bool aux_watermark(void)
 {
 	struct area area = open_area(1024, PROT_READ | PROT_WRITE);
@@ -161,6 +184,7 @@ static bool unmapped_running(void)
 {
 	struct area area = open_area(64, PROT_READ | PROT_WRITE);
 	struct aux_record record;
+	uint64_t head;
 	bool ok;
 
 	for (int i = 0; i < 50; i++) {
@@ -173,11 +197,35 @@ static bool unmapped_running(void)
 		while (next_aux_record(&area, &record))
 			;
 	}
+	head = area.user->aux_head;
 	write_burst(&area);
-	ok = expect(next_aux_record(&area, &record) && record.size == 64 && record.offset == 0 &&
-		    words_are_right(&area, 0, 64), "unmapped while it is filled, 50 times");
+	ok = expect(next_aux_record(&area, &record) && record.size == 64 && record.offset == head &&
+		    words_are_right(&area, head, 64), "unmapped while it is filled, 50 times");
 	close_area(&area);
 	return ok;
+}
+
+/* The positions in the user page stay, and so does the trace's. */
+static bool mapped_again(void)
+{
+	struct area area = open_area(1000, PROT_READ | PROT_WRITE);
+	struct aux_record record;
+	bool good = true;
+	uint64_t head;
+
+	for (int i = 0; i < 50; i++) {
+		write_burst(&area);
+		head = area.user->aux_head;
+		good &= next_aux_record(&area, &record) && record.offset + 1000 == head &&
+			record.offset == i * 1000ull && words_are_right(&area, record.offset, 1000);
+		area.user->aux_tail = head;
+		munmap(area.aux, area.aux_bytes);
+		if (map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
+			fail_case("mmap again");
+		good &= area.user->aux_head == head;
+	}
+	close_area(&area);
+	return expect(good, "50 bursts, each behind the one before");
 }
 
 /* @skip bytes of the area are left out before each burst. */
@@ -296,11 +344,13 @@ static bool skip_watermark(void)
 
 static const struct test tests[] = {
 	{ "a reader that keeps up gets each burst, with a record", full_trace },
+	{ "a reader that keeps positions in the area gets each burst, too", tail_in_area },
 	{ "the reader is woken for each half of the area", aux_watermark },
 	{ "a full area cuts the last burst and stops the trace", full_area },
 	{ "an area mapped for reading alone is overwritten", overwritten_area },
 	{ "mappings of an AUX area that are refused", refused_mappings },
 	{ "an area is unmapped while it is filled", unmapped_running },
+	{ "an area that is mapped again continues where it was", mapped_again },
 	{ "skip: a burst begins behind the part that is left out", skip_part },
 	{ "skip: as much as there is room for", skip_all },
 	{ "skip: the part left out counts for the watermark", skip_watermark },
