@@ -24,16 +24,20 @@
 
 /*
  * perf_prepare_sample() collects a chain for the program, which may overwrite the per-CPU buffer:
- * drop the chain afterwards, the sample collects its own.
+ * drop the chain afterwards, the sample collects its own. A chain of the driver's is kept: it need
+ * not be that of @regs. Then the program finds no buffer for another one.
  */
 static int overflow_bpf_run_prepared(struct bpf_prog *prog,
 				     struct bpf_perf_event_data_kern *context, struct pt_regs *regs)
 {
 	struct perf_sample_data *data = context->data;
+	bool given = data->sample_flags & PERF_SAMPLE_CALLCHAIN;
 	u64 words = 0;
 	int ret;
 
 	perf_prepare_sample(data, context->event, regs);
+	if (given)
+		return bpf_prog_run(prog, context);
 	if (data->sample_flags & PERF_SAMPLE_CALLCHAIN) {
 		words = 1 + data->callchain->nr;
 		perf_callchain_release(data->callchain);
