@@ -151,7 +151,8 @@ static void clock_stop(struct perf_event *event, int flags)
 static int clock_add(struct perf_event *event, int flags)
 {
 	event->hw.state = PERF_HES_STOPPED;
-	if (flags & PERF_EF_START)
+	/* A throttled event starts when it is unthrottled. */
+	if (flags & PERF_EF_START && event->hw.interrupts != PERF_THROTTLED)
 		clock_start(event, flags);
 	return 0;
 }

@@ -195,7 +195,8 @@ static int amd_ibs_add(struct perf_event *event, int flags)
 		return -ENOSPC;
 	cpu->event = event;
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
-	if (flags & PERF_EF_START)
+	/* A throttled event starts when it is unthrottled. */
+	if (flags & PERF_EF_START && event->hw.interrupts != PERF_THROTTLED)
 		amd_ibs_start(event, 0);
 	return 0;
 }

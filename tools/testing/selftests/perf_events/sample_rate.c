@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* How often samples are taken: clocks, frequencies, throttling and its sysctls. Run as root. */
+#include "processes.h"
 #include "require.h"
 #include "sampling.h"
 
@@ -291,6 +292,67 @@ static bool throttled_sleeper(void)
 	return ok;
 }
 
+/* Samples between a THROTTLE record, whose own sample follows it, and the next UNTHROTTLE. */
+static unsigned int samples_while_throttled(unsigned int *nr_throttled)
+{
+	unsigned int samples = 0, since = 0;
+	struct perf_event_header *h;
+	bool throttled = false;
+
+	*nr_throttled = 0;
+	while ((h = ring_next(&ring))) {
+		if (h->type == PERF_RECORD_THROTTLE) {
+			throttled = true;
+			since = 0;
+			++*nr_throttled;
+		}
+		if (h->type == PERF_RECORD_UNTHROTTLE)
+			throttled = false;
+		if (throttled && h->type == PERF_RECORD_SAMPLE)
+			samples += since++ > 0;
+	}
+	return samples;
+}
+
+static void idle_turn(void)
+{
+}
+
+/* The task is switched out and in several times a tick: its clock is throttled all the same. */
+static bool throttled_clock_switches(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
+	long rate = sysctl_get("perf_event_max_sample_rate", -1);
+	struct gate go = gate_new(), back = gate_new();
+	unsigned int samples, throttled;
+	pid_t pid;
+	int fd;
+
+	if (timer_ns() > 1000000)
+		skip_case("timers come by the tick");
+	sysctl_set("perf_cpu_time_max_percent", 25);
+	if (sysctl_set("perf_event_max_sample_rate", 1000))
+		fail_case("perf_event_max_sample_rate");
+	pin_to_cpu(0);
+	pid = fork_worker(&go, &back, idle_turn);
+	attr.sample_period = 50000;
+	attr.sample_type = PERF_SAMPLE_IP;
+	fd = open_mapped(&attr, 64);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (int i = 0; i < 1000; i++) {
+		run_loop(50000);
+		gate_open(&go);
+		gate_wait(&back);
+	}
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	sysctl_set("perf_event_max_sample_rate", rate);
+	kill_child(pid);
+	samples = samples_while_throttled(&throttled);
+	close_mapped(fd);
+	return expect_between("THROTTLE records", throttled, 5, 1000) &
+	       expect_eq("samples while the event is throttled", samples, 0);
+}
+
 /* An event that would take 50000 samples a second, or a few less, is limited to 1000. */
 static bool rate_is_limited_of(struct perf_event_attr attr)
 {
@@ -455,6 +517,7 @@ static const struct test tests[] = {
 	{ "perf_cpu_time_max_percent lowers the rate", percent_lowers_rate },
 	{ "a clock of less than one sample a tick is not throttled", slow_clock },
 	{ "a throttled event of a task with short bursts goes on", throttled_sleeper },
+	{ "a throttled clock waits, whatever its task does", throttled_clock_switches },
 	{ "the sysctls of the rate refuse wrong values", rate_sysctls },
 };
 
