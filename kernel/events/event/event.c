@@ -267,15 +267,16 @@ struct perf_event *perf_event_alloc(const struct perf_event_spec *spec)
  * @parent: event to be inherited
  *
  * They can if pmu::event_init need not be called for each child: what it returned and what it holds
- * stays valid through the parent, which exists as long as it has children.
+ * stays valid through the parent, which exists as long as it has children. The attributes decide
+ * about an AUX event, which exec may take from the parent and not from its children.
  *
  * Context: any
  * Return: true if perf_event_clone() needs no separate allocation
  */
 bool perf_event_is_embeddable(struct perf_event *parent)
 {
-	return !is_sampling_event(parent) && !parent->prog && !parent->aux_event &&
-	       !has_addr_filter(parent) &&
+	return !is_sampling_event(parent) && !parent->prog && !parent->attr.aux_output &&
+	       !has_aux_action(parent) && !has_addr_filter(parent) &&
 	       ((parent->event_caps & PERF_EV_CAP_RESIDENT) ||
 		perf_pmu_has_counters(parent->pmu));
 }

@@ -2,6 +2,7 @@
 /* Several events, tasks and PMUs with AUX areas: groups, children, SET_OUTPUT, exclusive PMUs. */
 #include "aux.h"
 #include "files.h"
+#include "processes.h"
 #include "readings.h"
 
 #include <sys/stat.h>
@@ -259,6 +260,93 @@ static bool closed_while_inherited(void)
 	close_area(&area);
 	sched_setaffinity(0, sizeof(all), &all);
 	return ok;
+}
+
+/* Is no event of a task left? The last reference may be dropped by a task that exits. */
+static bool pmu_is_free(void)
+{
+	struct perf_event_attr attr = aux_attr(64);
+	int fd = -1;
+
+	for (int i = 0; i < 200 && fd < 0; i++) {
+		fd = perf_open(&attr, -1, 0, -1, 0);
+		usleep(5000);
+	}
+	if (fd >= 0)
+		close(fd);
+	return expect(fd >= 0, "an event of a CPU, after all events of tasks");
+}
+
+/* A trace of @pid and a counting event that pauses it; exec removes what @removed says. */
+static void open_pausing(int *fd, pid_t pid, unsigned int removed)
+{
+	struct perf_event_attr attr = aux_attr(64);
+
+	attr.inherit = 1;
+	attr.remove_on_exec = removed & 1;
+	fd[0] = MUST(perf_open(&attr, pid, -1, -1, 0));
+	attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	attr.inherit = 1;
+	attr.aux_pause = 1;
+	attr.remove_on_exec = removed >> 1;
+	fd[1] = MUST(perf_open(&attr, pid, -1, fd[0], 0));
+}
+
+/* Waits at @go, forks a child that waits at @later and forks one itself, and execs. */
+static pid_t fork_execing(struct gate *go, struct gate *later)
+{
+	pid_t pid = fork_child();
+
+	if (pid)
+		return pid;
+	gate_wait(go);
+	if (!fork()) {
+		gate_wait(later);
+		if (!fork())
+			_exit(0);
+		wait(NULL);
+		_exit(0);
+	}
+	execl("/bin/busybox", "sleep", "1", NULL);
+	_exit(1);
+}
+
+/*
+ * A task's trace is removed by exec, a child's is not: the child of the child inherits the trace
+ * and an event that pauses it, and gives both back.
+ */
+static bool trace_of_grandchildren(void)
+{
+	struct gate go = gate_new(), later = gate_new();
+	pid_t pid = fork_execing(&go, &later);
+	int fd[2];
+
+	open_pausing(fd, pid, 1);
+	gate_open(&go);
+	usleep(300000);
+	gate_open(&later);
+	child_succeeded(pid);
+	close(fd[1]);
+	close(fd[0]);
+	return pmu_is_free();
+}
+
+/* exec removes the event that pauses a trace. The trace is closed, the other one stays open. */
+static bool pausing_is_removed(void)
+{
+	struct gate go = gate_new(), later = gate_new();
+	pid_t pid = fork_execing(&go, &later);
+	int fd[2];
+	bool good;
+
+	gate_open(&later);
+	open_pausing(fd, pid, 2);
+	gate_open(&go);
+	child_succeeded(pid);
+	close(fd[0]);
+	good = pmu_is_free();
+	close(fd[1]);
+	return good;
 }
 
 /* A PMU does not use the area of another PMU, even if both write to the buffer of a third event. */
@@ -562,6 +650,8 @@ static const struct test tests[] = {
 	{ "a software sibling does not interrupt its group's trace", sibling_leaves_trace_alone },
 	{ "a trace is closed before an event that samples it", closed_before_sibling },
 	{ "a pausing event is closed while a child has inherited it", closed_while_inherited },
+	{ "a trace that exec removed is inherited by others", trace_of_grandchildren },
+	{ "an event that pauses a trace is removed by exec", pausing_is_removed },
 	{ "one PMU does not fill the area of another PMU", other_pmu },
 	{ "two PMUs fill an area each at the same time", two_pmus },
 	{ "an exclusive PMU has one event, of tasks or of CPUs", exclusive_pmu },
