@@ -60,8 +60,10 @@ void perf_epc_put(struct perf_event_pmu_context *epc)
 	lockdep_assert_held(&epc->ctx->lock);
 	if (!--epc->nr_events) {
 		list_del_init(&epc->counter_entry);
-		if (perf_pmu_has_counters(epc->pmu))
+		if (perf_pmu_has_counters(epc->pmu)) {
 			perf_sched_invalidate_user(epc);
+			perf_sched_base_left(epc);
+		}
 		perf_epc_drop_unused(epc);
 	}
 	/* Last: the PMU may be unregistered then. */
@@ -229,7 +231,9 @@ static void group_make_leader(struct perf_event *event)
 	if (event->state >= PERF_EVENT_STATE_INACTIVE)
 		perf_group_queue(event);
 	/* perf_group_detach() reschedules counters once for all of them. */
-	if (!perf_pmu_has_counters(event->pmu_ctx->pmu))
+	if (perf_pmu_has_counters(event->pmu_ctx->pmu))
+		perf_sched_start_without_slots(event);
+	else
 		perf_sched_group_changed(event);
 }
 
@@ -245,6 +249,7 @@ static void group_leave(struct perf_event *event, bool runs_on)
 	event->attach_state &= ~PERF_ATTACH_GROUP;
 	leader->nr_siblings--;
 	leader->group_generation++;
+	group_drop_aux(event, leader);
 	if (!runs_on)
 		perf_sched_group_changed(leader);
 	if (unlikely(leader->pmu_ctx->pmu->module))

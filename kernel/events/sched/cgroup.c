@@ -136,7 +136,7 @@ static bool cgroup_entered_match(struct cgroup_chain new, struct perf_event_pmu_
 
 	for_each_cgrp_ctx_until(ctx, new.head, new.stays) {
 		epc = ctx == base->ctx ? base : perf_epc_find(ctx, base->pmu);
-		if (epc && epc->sched_base != base)
+		if (epc && epc->sched_base != base && !list_empty(&epc->counter_entry))
 			return false;
 	}
 	return true;
@@ -295,20 +295,6 @@ void perf_cgroup_resync(int cpu)
 	smp_call_function_single(cpu, cgroup_sync_current, NULL, 1);
 }
 
-/*
- * Another context keeps the base schedule from now on. The timer looks there, for groups that wait,
- * and does not find those that have been left out of a schedule of @ctx.
- */
-static void cgroup_change_base(struct perf_event_context *ctx)
-{
-	struct perf_event_pmu_context *epc;
-
-	list_for_each_entry(epc, &ctx->pmu_ctx_list, entry) {
-		if (epc->overcommitted && perf_pmu_has_counters(epc->pmu))
-			perf_sched_reload(epc->pmu);
-	}
-}
-
 /**
  * perf_cgroup_deactivate_empty - remove a cgroup's context without events from the chain
  * @ctx: context without events
@@ -330,7 +316,6 @@ void perf_cgroup_deactivate_empty(struct perf_event_context *ctx)
 		}
 	}
 	cpuctx->cgrp = NULL;
-	cgroup_change_base(ctx);
 }
 
 /**

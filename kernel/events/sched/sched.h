@@ -158,6 +158,8 @@ void perf_sched_drop_event(struct perf_event *event);
 void perf_sched_invalidate_user(struct perf_event_pmu_context *epc);
 void perf_sched_load(struct perf_event_pmu_context *epc);
 void perf_sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu);
+void perf_sched_base_left(struct perf_event_pmu_context *epc);
+void perf_sched_start_without_slots(struct perf_event *leader);
 void perf_sched_reload(struct pmu *pmu);
 struct perf_event_pmu_context *perf_sched_base(struct pmu *pmu);
 bool perf_sched_load_again(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *base);

@@ -297,7 +297,8 @@ struct perf_event_pmu_context *perf_sched_base(struct pmu *pmu)
 
 	for_each_cgrp_ctx(ctx, this_cpu_ptr(&perf_cpu_context)) {
 		epc = perf_epc_find(ctx, pmu);
-		if (epc)
+		/* One without events stays when the last event is closed. */
+		if (epc && !list_empty(&epc->counter_entry))
 			return epc;
 	}
 	return &perf_this_cpc(pmu)->epc;
@@ -872,6 +873,38 @@ void perf_sched_reload(struct pmu *pmu)
 }
 
 /**
+ * perf_sched_base_left - act on the last event of a PMU that leaves a cgroup
+ * @epc: PMU context without events
+ *
+ * If it kept the base schedule, another one does from now on. The rotation timer looks there for
+ * groups that wait, and would not find those that were left out of @epc's last schedule.
+ *
+ * Context: ctx->lock, where the context may be changed
+ */
+void perf_sched_base_left(struct perf_event_pmu_context *epc)
+{
+	if (epc->overcommitted && epc->ctx->cgrp && epc->ctx->active_cpu >= 0)
+		perf_sched_reload(epc->pmu);
+}
+
+/**
+ * perf_sched_start_without_slots - start a group that needs no counter, and so waits for no turn
+ * @leader: leader of a group; nothing is done if it runs, is disabled, or needs a counter
+ *
+ * Context: ctx->lock, where the context may be changed
+ */
+void perf_sched_start_without_slots(struct perf_event *leader)
+{
+	int cpu = leader->ctx->active_cpu;
+
+	lockdep_assert_held(&leader->ctx->lock);
+	if (leader->state == PERF_EVENT_STATE_INACTIVE && cpu >= 0 &&
+	    (leader->cpu == -1 || leader->cpu == cpu) &&
+	    !perf_sched_group_needs_slots(leader->pmu_ctx->pmu, leader))
+		perf_group_start(leader);
+}
+
+/**
  * perf_sched_group_changed - act on a change of a group on a PMU of any kind
  * @leader: leader of a group that was enabled or disabled, or that an event joined or left; queued
  *	if and only if it is enabled
@@ -883,10 +916,12 @@ void perf_sched_group_changed(struct perf_event *leader)
 	struct perf_event_pmu_context *epc = leader->pmu_ctx;
 
 	lockdep_assert_held(&leader->ctx->lock);
-	if (perf_pmu_has_counters(epc->pmu))
-		sched_update(epc);
-	else
+	if (!perf_pmu_has_counters(epc->pmu)) {
 		perf_adddel_group_changed(leader);
+		return;
+	}
+	perf_sched_start_without_slots(leader);
+	sched_update(epc);
 }
 
 /*
@@ -1004,5 +1039,5 @@ void perf_sched_add_group(struct perf_event *leader)
 		 sched_extend(epc, leader))
 		sched_keep_valid(epc);
 	else
-		sched_update(epc);
+		perf_sched_group_changed(leader);
 }

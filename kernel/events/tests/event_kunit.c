@@ -146,6 +146,43 @@ static void test_program_needs_the_chain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, perf_event_set_bpf_handler(event, prog, 0), 0);
 	event->prog = NULL;
 }
+
+static unsigned int program_that_passes(const void *context, const struct bpf_insn *insn)
+{
+	return 1;
+}
+
+/* A driver may collect a chain of other registers than those of the sample. */
+static void test_program_keeps_the_chain(struct kunit *test)
+{
+	struct perf_event_attr attr = fake_pmu_attr(test->priv, FAKE_ALL);
+	struct bpf_prog *prog = kunit_kzalloc(test, sizeof(*prog), GFP_KERNEL);
+	struct perf_sample_data data;
+	struct perf_event *event;
+	struct pt_regs regs = {};
+	u64 size;
+
+	KUNIT_ASSERT_NOT_NULL(test, prog);
+	prog->type = BPF_PROG_TYPE_PERF_EVENT;
+	prog->bpf_func = program_that_passes;
+	attr.sample_period = 1 << 30;
+	attr.sample_type = PERF_SAMPLE_CALLCHAIN;
+	event = fake_pmu_open(test, &attr, NULL);
+	KUNIT_EXPECT_EQ(test, perf_event_set_bpf_handler(event, prog, 0), 0);
+
+	scoped_guard(irqsave) {
+		perf_fetch_caller_regs(&regs);
+		perf_sample_data_init(&data, 0, 1);
+		perf_sample_save_callchain(&data, event, &regs);
+		size = data.dyn_size;
+		perf_event_overflow(event, &data, &regs);
+	}
+	KUNIT_EXPECT_GT(test, size, 8);
+	KUNIT_EXPECT_EQ(test, data.dyn_size, size);
+	KUNIT_EXPECT_TRUE(test, data.sample_flags & PERF_SAMPLE_CALLCHAIN);
+	perf_sample_put_callchain(&data);
+	event->prog = NULL;
+}
 #endif
 
 /* The task exits after perf_event_open() has checked that it does not. */
@@ -242,6 +279,7 @@ static struct kunit_case event_cases[] = {
 #endif
 #ifdef CONFIG_BPF_SYSCALL
 	KUNIT_CASE(test_program_needs_the_chain),
+	KUNIT_CASE(test_program_keeps_the_chain),
 #endif
 	KUNIT_CASE(test_period_of_zero),
 	KUNIT_CASE(test_installed_after_exit),

@@ -395,6 +395,26 @@ static void test_groups_without_counters(struct kunit *test)
 	expect_all_run(test, single, ARRAY_SIZE(single));
 }
 
+/* A group that needs a counter no more runs at once, whatever its turn is. */
+static void test_group_loses_its_counter(struct kunit *test)
+{
+	struct fake_pmu *f = test->priv;
+	struct perf_event *leader, *sibling;
+	unsigned int stopped = 0;
+
+	set_interval(f, 1);
+	leader = open_software_group(test, &sibling);
+	for (int i = 0; i < 32; i++)
+		fake_pmu_open_mask(test, FAKE_ALL, NULL);
+	for (int i = 0; i < 50; i++) {
+		perf_event_enable(sibling);
+		usleep_range(500 + i * 40, 500 + i * 40);
+		perf_event_disable(sibling);
+		stopped += leader->state != PERF_EVENT_STATE_ACTIVE;
+	}
+	KUNIT_EXPECT_EQ(test, stopped, 0);
+}
+
 /* Groups that a pinned event keeps out do not keep out those behind them. */
 static void test_groups_behind_misses(struct kunit *test)
 {
@@ -484,6 +504,7 @@ static struct kunit_case schedule_cases[] = {
 	KUNIT_CASE(test_groups_ahead_wait),
 	KUNIT_CASE(test_software_leader_stays_active),
 	KUNIT_CASE(test_groups_without_counters),
+	KUNIT_CASE(test_group_loses_its_counter),
 	KUNIT_CASE(test_groups_behind_misses),
 	KUNIT_CASE(test_groups_that_fail),
 	KUNIT_CASE(test_rotation_is_fair),

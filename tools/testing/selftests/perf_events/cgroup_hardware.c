@@ -427,6 +427,59 @@ static bool last_event_is_closed(void)
 	return good;
 }
 
+/* Does each of @nr events have a turn while a loop runs? */
+static bool all_have_turns(const char *where, const int *fd, unsigned int nr)
+{
+	uint64_t before[16];
+	bool good = true;
+
+	for (unsigned int i = 0; i < nr; i++)
+		before[i] = read_timed_count(fd[i]).running;
+	run_loop(50000000);
+	for (unsigned int i = 0; i < nr; i++)
+		good &= read_timed_count(fd[i]).running > before[i];
+	return expect(good, "each event has a turn %s", where);
+}
+
+/*
+ * A cgroup that has only software events, and has had others before, changes nothing for the turns
+ * of its CPU's events, whether its tasks run or not.
+ */
+static bool software_beside_turns(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	int fd[12], dir, soft;
+	bool good;
+
+	require_exact_instructions();
+	need_cgroups();
+	if (!kernel_gives_reasons())
+		skip_case("this kernel does not promise turns");
+	dir = make_cgroup("a");
+	attr.read_format = FORMAT_TIMES;
+	attr.disabled = 0;
+	pin_to_cpu(0);
+	close(open_in(&attr, dir, 0, -1));
+	soft = open_soft(PERF_COUNT_SW_PAGE_FAULTS, dir, 0);
+	for (int i = 0; i < 6; i++)
+		fd[i] = MUST(perf_open(&attr, -1, 0, -1, 0));
+	move_to(getpid(), "a");
+	for (int i = 6; i < 12; i++)
+		fd[i] = MUST(perf_open(&attr, -1, 0, -1, 0));
+	good = all_have_turns("in the cgroup", fd, 12);
+	move_to_root(getpid());
+	good &= all_have_turns("outside", fd, 12);
+	move_to(getpid(), "a");
+	good &= all_have_turns("in the cgroup again", fd, 12);
+	move_to_root(getpid());
+	for (int i = 0; i < 12; i++)
+		close(fd[i]);
+	close(soft);
+	close(dir);
+	remove_cgroup("a");
+	return good;
+}
+
 static const struct test tests[] = {
 	{ "a member's loop within 0.2 %", hardware_counts },
 	{ "events of cgroups, CPU and task", hardware_of_all_kinds },
@@ -435,6 +488,7 @@ static const struct test tests[] = {
 	{ "pinned events of a CPU have priority over those of a cgroup", pinned_to_cpu },
 	{ "a cgroup within another takes turns", nested_cgroups },
 	{ "the last event of a cgroup is closed while its task runs", last_event_is_closed },
+	{ "a cgroup without hardware events beside turns of its CPU", software_beside_turns },
 	{ "a leader without a counter runs with its cgroup", leader_without_counter },
 	{ "events of an outer cgroup are opened later", outer_one_later },
 	{ "throttled events of tasks that run for moments", throttled_continues },
