@@ -223,7 +223,7 @@ static int event_build(struct perf_event *event, const struct perf_event_spec *s
 	return 0;
 }
 
-/* The memory of each CPU is that of those that are possible, which need not be all up to the last. */
+/* Only CPUs that are possible have per-CPU memory, and their numbers may have gaps. */
 static bool event_cpu_exists(unsigned int cpu)
 {
 	return cpu < nr_cpu_ids && cpu_possible(cpu);

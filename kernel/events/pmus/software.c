@@ -10,8 +10,8 @@
  * Locks: the lists are changed under ctx->lock, on the context's CPU or while the context is
  * inactive, and read under RCU with preemption off. An interrupt may remove an event from its list
  * while it has interrupted the handling of a hit: the event counts that hit, and its memory is
- * valid for a grace period. If the interrupt adds the event again, as a rotation may do with a group
- * that has counters, too, the walk continues at the front, and the hit can count twice.
+ * valid for a grace period. If the interrupt adds the event again, as a rotation may do with a
+ * group that has counters, too, the walk continues at the front, and the hit can count twice.
  */
 #include <linux/export.h>
 #include <linux/math64.h>

@@ -105,7 +105,7 @@ static __always_inline void perf_sampling_start(struct perf_event *event)
 	}
 }
 
-/* KVM sets attr.sample_period of its events, also to 0: the list decides whether it has this one. */
+/* KVM sets attr.sample_period of its events, also to 0: what counts is whether it is listed. */
 static __always_inline void perf_sampling_stop(struct perf_event *event)
 {
 	if (!list_empty(&event->freq_entry))

@@ -127,8 +127,8 @@ static void mmap_call_ctx(struct perf_event *event, perf_ctx_fn fn)
 }
 
 /*
- * The event's last mapping was removed, and mmap_mutex keeps others away. There is no page that only
- * the event's CPU can update: ctx->lock is enough.
+ * The event's last mapping was removed, and mmap_mutex keeps others away. There is no page that
+ * only the event's CPU can update: ctx->lock is enough.
  */
 static void mmap_uncount_in_ctx(struct perf_event *event)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hardware events of cgroups: exact counts, and the turns that cgroups, their CPU and tasks take with
- * the counters.
+ * Hardware events of cgroups: exact counts, and the turns that cgroups, their CPU and tasks take
+ * with the counters.
  */
 #include "cgroups.h"
 #include "expect.h"
