@@ -402,11 +402,13 @@ void perf_event_free(struct perf_event *event)
 		event_free_embedded(event);
 		return;
 	}
-	perf_event_pending_sync(event);
+	if (perf_event_pending_busy(event))
+		perf_event_pending_sync(event);
 	perf_unaccount(event);
 	security_perf_event_free(event);
-	perf_event_release_buffer(event);
 	/* Most events have none of these. */
+	if (!parent && rcu_access_pointer(event->rb))
+		perf_event_release_buffer(event);
 	if (event->prog)
 		perf_event_free_bpf_prog(event);
 	if (event->addr_filter_ranges)

@@ -91,9 +91,6 @@ void perf_event_pending_init(struct perf_event *event)
 void perf_event_pending_sync(struct perf_event *event)
 {
 	might_sleep();
-	/* The usual case, without the two calls. */
-	if (!perf_event_pending_busy(event))
-		return;
 	irq_work_sync(&event->pending_irq);
 	irq_work_sync(&event->pending_disable_irq);
 }

@@ -72,7 +72,9 @@ void perf_buffer_detach(struct perf_event *event)
 	if (rb->page_event == event)
 		WRITE_ONCE(rb->page_event, NULL);
 	rcu_assign_pointer(event->rb, NULL);
-	wake_up_all(&event->waitq);
+	/* A poller either is found asleep or finds no buffer: [sleep]. */
+	if (wq_has_sleeper(&event->waitq))
+		wake_up_all(&event->waitq);
 	WARN_ON_ONCE(refcount_dec_and_test(&rb->refcount));
 }
 
@@ -107,14 +109,13 @@ static int redirect_to_none(struct perf_event *event)
 
 /**
  * perf_event_release_buffer - detach an event that is being freed from its buffer
- * @event: event without a mapping
+ * @event: event without a mapping, no child; its buffer is another event's
  *
  * Context: may sleep
  */
 void perf_event_release_buffer(struct perf_event *event)
 {
-	if (!event->parent && rcu_access_pointer(event->rb))
-		redirect_to_none(event);
+	redirect_to_none(event);
 }
 
 /**

@@ -36,15 +36,15 @@ static int overflow_bpf_run_prepared(struct bpf_prog *prog,
 	int ret;
 
 	perf_prepare_sample(data, context->event, regs);
-	if (given)
-		return bpf_prog_run(prog, context);
-	if (data->sample_flags & PERF_SAMPLE_CALLCHAIN) {
+	if (!given && data->sample_flags & PERF_SAMPLE_CALLCHAIN) {
 		words = 1 + data->callchain->nr;
 		perf_callchain_release(data->callchain);
 	}
 	ret = bpf_prog_run(prog, context);
-	data->sample_flags &= ~PERF_SAMPLE_CALLCHAIN;
-	data->dyn_size -= words * sizeof(u64);
+	if (words) {
+		data->sample_flags &= ~PERF_SAMPLE_CALLCHAIN;
+		data->dyn_size -= words * sizeof(u64);
+	}
 	return ret;
 }
 

@@ -145,6 +145,17 @@ static bool open_failed(struct run *run, bool hw)
 	return run_failed(run, "perf_event_open");
 }
 
+/* Elsewhere precise_ip is accepted and changes nothing: the row would be another row. */
+static bool lacks_precise(struct run *run)
+{
+	if (!run->row->events.precise ||
+	    !access("/sys/bus/event_source/devices/cpu/caps/max_precise", F_OK))
+		return false;
+	run->skip = true;
+	snprintf(run->reason, sizeof(run->reason), "no precise samples on this PMU");
+	return true;
+}
+
 static bool open_at(struct run *run, bool hw, unsigned int index, pid_t pid, int group,
 		    unsigned long flags)
 {
@@ -153,6 +164,8 @@ static bool open_at(struct run *run, bool hw, unsigned int index, pid_t pid, int
 	int cpu = (ev->cpu || flags & PERF_FLAG_PID_CGROUP) ? 0 : -1;
 	int fd;
 
+	if (lacks_precise(run))
+		return false;
 	if (ev->probe && !probe_attr(run, &attr))
 		return false;
 	fd = perf_event_open(&attr, ev->cpu ? -1 : pid, cpu, group, flags);
