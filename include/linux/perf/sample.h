@@ -749,7 +749,7 @@ static inline void perf_sample_save_callchain(struct perf_sample_data *data,
  * @data: sample after perf_event_overflow()
  *
  * A sample that is written has released its chain. One that is dropped has not: the event has no
- * buffer, or a BPF program is running on the CPU.
+ * buffer, its BPF program drops the sample, or a BPF program is running on the CPU.
  *
  * Context: as perf_callchain(), on the same CPU
  */

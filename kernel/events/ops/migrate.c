@@ -35,11 +35,11 @@ static int migrate_leave_here(struct perf_event_context *from, void *arg)
 	struct perf_event *event = ((struct migration *)arg)->event;
 	bool enabled = event->state >= PERF_EVENT_STATE_INACTIVE;
 
+	event->attach_state |= PERF_ATTACH_MOVING;
 	perf_detach_locked(from, event, 0);
 	/* perf_detach_locked() disables the event; it stays enabled on the other CPU. */
 	if (enabled)
 		perf_event_set_state(event, PERF_EVENT_STATE_INACTIVE);
-	event->attach_state |= PERF_ATTACH_MOVING;
 	perf_exclusive_migrate(event, to->cpu);
 	event->cpu = to->cpu;
 	perf_event_set_clock(event, migrate_clock(to));

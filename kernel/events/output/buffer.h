@@ -53,6 +53,8 @@
  *								data_head by user
  *   [sleep]	perf_buffer_notify: @poll, then wait queues	perf_event_poll: wait queue,
  *								then @poll
+ *		redirect.c: perf_event::rb, then the wait	perf_event_poll: wait queue,
+ *		queue						then perf_event::rb
  *   [claim]	output_unclaim: positions, then @owner		output_claim: @owner, then positions
  *   [aux]	perf_aux_output_end: trace, then aux_head	user: aux_head, then trace
  *   [stop]	mmap.c: perf_aux::mmap_count = 0, then a	perf_aux_output_begin: interrupts
@@ -218,7 +220,8 @@ struct perf_mlock {
 
 /**
  * struct perf_aux - an AUX area
- * @head: bytes written so far; in overwrite mode the position that the driver reports
+ * @head: bytes written to this and earlier areas of the buffer; in overwrite mode the position that
+ *	the driver reports
  * @woken: multiple of @watermark at which the reader was last woken, bytes
  * @watermark: bytes between two wake-ups
  * @busy: a driver is between perf_aux_output_begin() and perf_aux_output_end()

@@ -889,7 +889,7 @@ void perf_sched_base_left(struct perf_event_pmu_context *epc)
 
 /**
  * perf_sched_start_without_slots - start a group that needs no counter, and so waits for no turn
- * @leader: leader of a group; nothing is done if it runs, is disabled, or needs a counter
+ * @leader: leader of a group; nothing is done if it runs, is not queued, or needs a counter
  *
  * Context: ctx->lock, where the context may be changed
  */
@@ -898,8 +898,8 @@ void perf_sched_start_without_slots(struct perf_event *leader)
 	int cpu = leader->ctx->active_cpu;
 
 	lockdep_assert_held(&leader->ctx->lock);
-	if (leader->state == PERF_EVENT_STATE_INACTIVE && cpu >= 0 &&
-	    (leader->cpu == -1 || leader->cpu == cpu) &&
+	if (leader->state == PERF_EVENT_STATE_INACTIVE && perf_group_queued(leader) &&
+	    cpu >= 0 && (leader->cpu == -1 || leader->cpu == cpu) &&
 	    !perf_sched_group_needs_slots(leader->pmu_ctx->pmu, leader))
 		perf_group_start(leader);
 }

@@ -72,6 +72,26 @@ static void test_migrate_mixed_group(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, value_of(stays), 7);
 }
 
+/* A sibling that acts on its leader's trace does so on the other CPU, too. */
+static void test_migrate_beside_trace(struct kunit *test)
+{
+	struct meter *m = test->priv;
+	struct perf_event *leader, *sibling;
+
+	need_two_cpus(test);
+	KUNIT_ASSERT_EQ(test, meter_register(m), 0);
+	leader = meter_open_on(test, 0, NULL);
+	sibling = meter_open_on(test, 0, leader);
+	KUNIT_ASSERT_TRUE(test, perf_event_get_live(leader));
+	sibling->aux_event = leader;
+	perf_pmu_migrate_context(&m->pmu, 0, 1);
+	meter_expect_counts(test, sibling, 1);
+	KUNIT_EXPECT_PTR_EQ(test, sibling->aux_event, leader);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&leader->refcount), 2);
+	meter_close_all(m);
+	KUNIT_EXPECT_EQ(test, atomic_read(&m->made), atomic_read(&m->ended));
+}
+
 /**
  * struct transit - an operation on an event that is being migrated to CPU 1
  * @event: the event
@@ -473,6 +493,7 @@ static void test_buffer_of_moved_event(struct kunit *test)
 static struct kunit_case migrate_cases[] = {
 	KUNIT_CASE(test_migrate),
 	KUNIT_CASE(test_migrate_mixed_group),
+	KUNIT_CASE(test_migrate_beside_trace),
 	KUNIT_CASE(test_disabled_while_moving),
 	KUNIT_CASE(test_enabled_while_moving),
 	KUNIT_CASE(test_off_and_on_while_moving),

@@ -415,6 +415,26 @@ static void test_group_loses_its_counter(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stopped, 0);
 }
 
+/* A software leader that is closed before its sibling is in no list any more. */
+static void test_software_leader_closes_first(struct kunit *test)
+{
+	struct fake_pmu *f = test->priv;
+	struct perf_event *leader, *sibling;
+	struct hlist_head *list;
+
+	leader = open_software_group(test, &sibling);
+	KUNIT_ASSERT_EQ(test, leader->attr.config, PERF_COUNT_SW_DUMMY);
+	list = &sibling->ctx->sw_list[PERF_COUNT_SW_DUMMY];
+	KUNIT_ASSERT_EQ(test, f->nr, 2);
+	f->event[0] = sibling;
+	f->nr = 1;
+	perf_event_release_kernel(leader);
+	KUNIT_EXPECT_TRUE(test, hlist_empty(list));
+	KUNIT_EXPECT_EQ(test, sibling->state, PERF_EVENT_STATE_ACTIVE);
+	KUNIT_EXPECT_GE(test, counter_of(f, sibling), 0);
+	INIT_HLIST_HEAD(list);
+}
+
 /* Groups that a pinned event keeps out do not keep out those behind them. */
 static void test_groups_behind_misses(struct kunit *test)
 {
@@ -505,6 +525,7 @@ static struct kunit_case schedule_cases[] = {
 	KUNIT_CASE(test_software_leader_stays_active),
 	KUNIT_CASE(test_groups_without_counters),
 	KUNIT_CASE(test_group_loses_its_counter),
+	KUNIT_CASE(test_software_leader_closes_first),
 	KUNIT_CASE(test_groups_behind_misses),
 	KUNIT_CASE(test_groups_that_fail),
 	KUNIT_CASE(test_rotation_is_fair),
