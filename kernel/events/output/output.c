@@ -115,15 +115,18 @@ static noinline void output_unclaim(struct perf_buffer *rb)
 
 /*
  * The record does not fit: the reader is behind, or it sleeps until a watermark is reached that is
- * beyond the free space. In both cases it is notified.
+ * beyond the free space. In both cases it is woken, by the first record that is lost; which one is
+ * the first is not known of several writers. Signals are sent for records that are written, and for
+ * overflows.
  */
 static noinline int output_refuse_full(struct perf_output_handle *handle, struct perf_buffer *rb,
-				       struct perf_event *event, unsigned long lost, bool signal)
+				       struct perf_event *event, unsigned long lost)
 {
 	output_count_lost(rb, event, lost);
+	if (!lost || handle->claimed)
+		perf_buffer_notify(rb, event, false);
 	if (handle->claimed)
 		output_unclaim(rb);
-	perf_buffer_notify(rb, event, signal);
 	return -ENOSPC;
 }
 
@@ -141,7 +144,7 @@ static noinline int output_lose(struct perf_buffer *rb, struct perf_event *event
 static __always_inline int output_begin_in(struct perf_output_handle *handle,
 					   struct perf_buffer *rb, struct perf_sample_data *data,
 					   struct perf_event *event, unsigned int size,
-					   bool backward, bool signal)
+					   bool backward)
 {
 	unsigned long start, lost = 0, len = size;
 
@@ -159,7 +162,7 @@ static __always_inline int output_begin_in(struct perf_output_handle *handle,
 	}
 
 	if (unlikely(!perf_ring_reserve(&rb->ring, len, &start)))
-		return output_refuse_full(handle, rb, event, lost, signal);
+		return output_refuse_full(handle, rb, event, lost);
 
 	handle->rb = rb;
 	handle->event = event;
@@ -171,7 +174,7 @@ static __always_inline int output_begin_in(struct perf_output_handle *handle,
 }
 
 static int output_begin(struct perf_output_handle *handle, struct perf_sample_data *data,
-			struct perf_event *event, unsigned int size, bool backward, bool signal)
+			struct perf_event *event, unsigned int size, bool backward)
 {
 	struct perf_buffer *rb;
 	int ret = -ENOENT;
@@ -181,7 +184,7 @@ static int output_begin(struct perf_output_handle *handle, struct perf_sample_da
 	preempt_disable_notrace();
 	rb = rcu_dereference_sched(event->rb);
 	if (likely(rb)) {
-		ret = output_begin_in(handle, rb, data, event, size, backward, signal);
+		ret = output_begin_in(handle, rb, data, event, size, backward);
 		if (likely(!ret))
 			return 0;
 	}
@@ -209,13 +212,13 @@ void perf_output_lose(struct perf_event *event)
 int perf_output_begin_forward(struct perf_output_handle *handle, struct perf_sample_data *data,
 			      struct perf_event *event, unsigned int size)
 {
-	return output_begin(handle, data, event, size, false, false);
+	return output_begin(handle, data, event, size, false);
 }
 
 int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data *data,
 		      struct perf_event *event, unsigned int size)
 {
-	return output_begin(handle, data, event, size, unlikely(is_write_backward(event)), true);
+	return output_begin(handle, data, event, size, unlikely(is_write_backward(event)));
 }
 
 /**

@@ -81,7 +81,7 @@ static __always_inline u64 read_output_count(void *arg, struct perf_event *membe
 
 static __always_inline u64 read_output_lost(void *arg, struct perf_event *member)
 {
-	return atomic64_read(&perf_event_top(member)->lost_samples);
+	return atomic64_read(&member->lost_samples);
 }
 
 static const struct perf_read_ops read_output_ops = {

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 
 static bool poll_wakeup_events(void)
 {
@@ -202,6 +203,36 @@ static bool signals_per_overflow(uint32_t wakeup, unsigned int pages, bool in_ch
 	return ok;
 }
 
+/* A record that is written signals at the watermark; one that finds no room has nothing to read. */
+static bool lost_records_are_silent(void)
+{
+	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
+	struct f_owner_ex owner = { F_OWNER_TID, syscall(SYS_gettid) };
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_DUMMY);
+	struct fault_ring ring;
+	unsigned int again = 0;
+
+	attr.comm = 1;
+	ring = fault_ring_open(attr, 1, PROT_READ | PROT_WRITE);
+	signals = 0;
+	sigaction(SIGRTMIN, &action, NULL);
+	signal_fd = ring.fd;
+	fcntl(ring.fd, F_SETFL, O_ASYNC);
+	fcntl(ring.fd, F_SETSIG, SIGRTMIN);
+	fcntl(ring.fd, F_SETOWN_EX, &owner);
+	fault_ring_enable(&ring);
+	for (int i = 0; i < 500; i++)
+		prctl(PR_SET_NAME, "x");
+	poll_events(ring.fd, 0);
+	for (int i = 0; i < 10; i++) {
+		prctl(PR_SET_NAME, "x");
+		again += !!(poll_events(ring.fd, 0) & POLLIN);
+	}
+	fault_ring_close(&ring);
+	return expect_eq("signals, at half of the buffer", signals, 1) &
+	       expect_eq("times that a full buffer is readable again", again, 0);
+}
+
 static bool signal_default(void)
 {
 	return signals_per_overflow(0, 8, false);
@@ -392,6 +423,7 @@ static const struct test tests[] = {
 	{ "SIGIO for each overflow, wakeup_events 0", signal_default },
 	{ "SIGIO for each overflow, wakeup_events 1", signal_wakeup },
 	{ "SIGIO for each overflow of a child, in a buffer that fills up", signal_child },
+	{ "records that find no room signal nothing", lost_records_are_silent },
 	{ "a sleeping reader is woken for each of 5000 records", each_record_wakes },
 	{ "100000 records to a parallel reader, 4 pages", parallel_small },
 	{ "100000 records to a parallel reader, 1024 pages", parallel_large },

@@ -38,6 +38,45 @@ static bool read_record(void)
 	return ok;
 }
 
+/* Samples that the parent has lost are not the child's. */
+static bool read_lost(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	struct {
+		struct perf_event_header h;
+		uint32_t	pid, tid;
+		uint64_t	value, lost;
+	} *r;
+	uint64_t reading[2] = { 0 };
+	int status, fd;
+	pid_t child;
+	bool ok;
+
+	attr.inherit = 1;
+	attr.inherit_stat = 1;
+	attr.exclude_kernel = 1;
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_RAW;
+	attr.read_format = PERF_FORMAT_LOST;
+	fd = open_sideband(&ring, &attr, 0, 0);
+	while (reading[1] < 100) {
+		touch_pages(fresh_pages(1000), 1000);
+		if (read(fd, reading, sizeof(reading)) != sizeof(reading))
+			fail_case("read");
+	}
+	while (ring_next(&ring))
+		;
+	child = fork();
+	if (!child)
+		_exit(0);
+	waitpid(child, &status, 0);
+	r = (void *)ring_find(&ring, PERF_RECORD_READ);
+	ok = expect(r && r->h.size == sizeof(*r) && r->pid == (uint32_t)child, "READ: pid") &&
+	     expect_eq("READ: samples that the child has lost", r->lost, 0);
+	close_sideband(&ring);
+	return ok;
+}
+
 /* An event that exec removes has ended, too: its last count is written there. */
 static bool read_record_at_exec(void)
 {
@@ -214,6 +253,7 @@ static bool read_from_another_cpu(void)
 
 static const struct test tests[] = {
 	{ "READ: the count of a child that exits", read_record },
+	{ "READ: the lost samples of a child that exits", read_lost },
 	{ "READ: the count of a child whose event exec removes", read_record_at_exec },
 	{ "READ: each member shows the whole group", read_group_record },
 	{ "READ: written from another CPU than the samples", read_from_another_cpu },
