@@ -187,15 +187,16 @@ static const char interval_file[] = "/sys/bus/event_source/devices/" CPU_PMU
 				    "/perf_event_mux_interval_ms";
 
 /*
- * With slices of 1 ms, a quarter of what is usual, the turns of many events take a quarter of the
- * time. @line is the interval before.
+ * With slices of 1 ms, a quarter of what is usual, many events have twice as many turns in half of
+ * the time. A slice lasts until an interrupt: the shorter it is, the less even the turns are. @line
+ * is the interval before.
  */
 static unsigned int shorten_slices(char *line, size_t size)
 {
 	if (read_line(interval_file, line, size) < 0)
 		skip_case("no PMU of this name");
 	MUST(write_line(interval_file, "1"));
-	return 4;
+	return 2;
 }
 
 #define MANY	32	/* events */
@@ -255,9 +256,8 @@ static bool shares_of(unsigned int nr)
 
 	need_exact_clock();
 	need_fair_turns();
-	/* Of twice as many: a slice lasts until an interrupt, and the shorter it is, the less even. */
 	if (nr >= MANY)
-		part = shorten_slices(line, sizeof(line)) / 2;
+		part = shorten_slices(line, sizeof(line));
 	for (unsigned int i = 0; i < nr; i++)
 		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
 	enable_all();
