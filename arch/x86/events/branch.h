@@ -235,6 +235,7 @@ void x86_branches_write_stack(const struct x86_branches *b, const struct x86_bra
 void x86_branches_write_guest(const struct x86_branches *b, const struct x86_branch_task *task,
 			      bool info);
 void x86_branches_mark(const struct x86_branches *b);
+bool x86_branches_are_kept(const struct x86_branches *b, const struct x86_branch_task *task);
 void x86_branches_start(const struct x86_branches *b, bool freeze);
 void x86_branches_stop(const struct x86_branches *b);
 

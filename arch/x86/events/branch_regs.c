@@ -178,6 +178,23 @@ void x86_branches_mark(const struct x86_branches *b)
 	}
 }
 
+/**
+ * x86_branches_are_kept - have the registers kept their values since they were read?
+ * @b: a ring or architectural registers, which nothing else has used
+ * @task: what was read
+ *
+ * A deep C-state clears them.
+ */
+bool x86_branches_are_kept(const struct x86_branches *b, const struct x86_branch_task *task)
+{
+	u64 from;
+
+	if (!task->nr)
+		return true;
+	rdmsrl(b->from + branches_offset(b, task->top, 0), from);
+	return from;
+}
+
 static void branches_write_entry(const struct x86_branches *b, unsigned int at,
 				 const struct x86_branch_raw *raw, bool info)
 {

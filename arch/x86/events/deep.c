@@ -94,16 +94,18 @@ static const struct x86_branch_task *deep_saved(const struct perf_event *event, 
 }
 
 /* Do the registers hold it still, without another use since? */
-static bool deep_saved_is_there(const struct x86_branch_cpu *br, const struct x86_branch_task *task)
+static bool deep_saved_is_there(const struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
+				const struct x86_branch_task *task)
 {
-	return task && task->seq == br->seq && task->cpu == smp_processor_id();
+	return task && task->seq == br->seq && task->cpu == smp_processor_id() &&
+	       x86_branches_are_kept(xpmu->branches, task);
 }
 
 /* Fills the registers with a call stack; @task is NULL for an empty one. */
 static void deep_stack_restore(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
 			       const struct x86_branch_task *task)
 {
-	if (!deep_saved_is_there(br, task))
+	if (!deep_saved_is_there(br, xpmu, task))
 		x86_branches_write_stack(xpmu->branches, task, deep_has_info(xpmu));
 }
 
@@ -316,7 +318,7 @@ void x86_deep_load_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
 
 	lockdep_assert_irqs_disabled();
 	x86_deep_cpu_stop(cpu);
-	if (!deep_saved_is_there(br, task))
+	if (!deep_saved_is_there(br, cpu->pmu, task))
 		x86_branches_write_guest(cpu->pmu->branches, task, deep_has_info(cpu->pmu));
 	br->select = ~0ULL;
 	br->seq++;

@@ -112,6 +112,18 @@ static void guest_write(const struct x86_pmu_lbr *lbr)
 	wrmsrl(MSR_LBR_SELECT, GUEST_FILTER);
 }
 
+/* What a deep C-state does. */
+static void guest_sleep(const struct x86_pmu_lbr *lbr)
+{
+	for (unsigned int i = 0; i < lbr->nr; i++) {
+		wrmsrl(lbr->from + i, 0);
+		wrmsrl(lbr->to + i, 0);
+		if (lbr->info)
+			wrmsrl(lbr->info + i, 0);
+	}
+	wrmsrl(MSR_LBR_TOS, 0);
+}
+
 static u64 guest_read(u32 msr)
 {
 	u64 val;
@@ -136,7 +148,7 @@ static unsigned int guest_wrong(const struct x86_pmu_lbr *lbr, bool empty)
 
 struct guest_seen {
 	bool		first, back, beside;
-	unsigned int	first_wrong, back_wrong, host_kept;
+	unsigned int	first_wrong, back_wrong, awake_wrong, host_kept;
 	u64		recording;
 };
 
@@ -165,6 +177,15 @@ static void guest_runs(struct perf_event *guest, struct perf_event *host,
 	local_irq_disable();
 	seen->back = guest_has_registers(guest);
 	seen->back_wrong = guest_wrong(lbr, false);
+	local_irq_enable();
+
+	perf_event_disable(guest);
+	local_irq_disable();
+	guest_sleep(lbr);
+	local_irq_enable();
+	perf_event_enable(guest);
+	local_irq_disable();
+	seen->awake_wrong = guest_wrong(lbr, false);
 	local_irq_enable();
 }
 
@@ -197,6 +218,7 @@ static void guest_keeps_its_records(struct kunit *test)
 	KUNIT_EXPECT_LT(test, seen.host_kept, lbr.nr);
 	KUNIT_EXPECT_TRUE(test, seen.back);
 	KUNIT_EXPECT_EQ(test, seen.back_wrong, 0);
+	KUNIT_EXPECT_EQ(test, seen.awake_wrong, 0);
 }
 
 static struct kunit_case guest_kunit_cases[] = {
