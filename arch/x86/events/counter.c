@@ -221,10 +221,7 @@ static void x86_select_fixed(struct x86_pmu_cpu *cpu, unsigned int idx, u64 bits
 
 static void x86_select_not_precise(struct x86_pmu_cpu *cpu, unsigned int idx)
 {
-	unsigned int kind;
-
-	for (kind = 0; kind < X86_PRECISE_KINDS; kind++)
-		cpu->pebs_enable &= ~intel_pebs_enable_bits(cpu->pmu, idx, kind);
+	cpu->pebs_enable &= ~intel_pebs_counter_bits(cpu->pmu, idx);
 	cpu->precise &= ~BIT_ULL(idx);
 	cpu->batch &= ~BIT_ULL(idx);
 	cpu->pebs_changed = true;

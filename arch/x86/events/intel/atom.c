@@ -283,6 +283,6 @@ const struct x86_model skymont_model = {
 	.cache	= crestmont_cache,
 	.extra	= crestmont_extra,
 	.sysfs_events	= intel_skymont_events,
-	.precise	= &intel_pebs_gracemont,
+	.precise	= &intel_pebs_skymont,
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_LDLAT | X86_MODEL_UMASK2 | X86_MODEL_EQ,
 };

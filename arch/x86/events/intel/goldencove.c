@@ -94,6 +94,7 @@ static const struct x86_rule goldencove_rules[] = {
 static const struct x86_rule lioncove_rules[] = {
 	RULE_UMASK(0x0100, X86_FIXED(0)),	/* INST_RETIRED.PREC_DIST */
 	RULE_CODE(0x20, FIRST(4)),		/* OFFCORE_REQUESTS_OUTSTANDING */
+	RULE_CODES(0x2a, 1, FIRST(4)),		/* OCR */
 	RULE_CODE(0x48, BIT(2)),		/* L1D_PENDING */
 	RULE_CODE(0x75, BIT(2)),		/* INST_DECODED */
 	RULE_UMASK(0x08a3, BIT(2)),		/* CYCLE_ACTIVITY.CYCLES_L1D_MISS */

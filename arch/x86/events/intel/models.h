@@ -39,15 +39,17 @@ extern const struct x86_precise_line intel_pebs_core2, intel_pebs_atom, intel_pe
 	intel_pebs_goldmont_plus, intel_pebs_tremont, intel_pebs_nehalem, intel_pebs_westmere,
 	intel_pebs_sandybridge, intel_pebs_ivybridge, intel_pebs_haswell, intel_pebs_skylake,
 	intel_pebs_icelake, intel_pebs_goldencove, intel_pebs_redwoodcove, intel_pebs_lioncove,
-	intel_pebs_gracemont, intel_pebs_crestmont;
+	intel_pebs_gracemont, intel_pebs_crestmont, intel_pebs_skymont;
 
 /* Counters 0..n-1 */
 #define FIRST(n)	((1ULL << (n)) - 1)
 
+/* An event without the bits that make others of it: edge, inv and cmask. */
+#define RULE_PLAIN(_sel, _counters)						\
+	{ (_sel), X86_SELECT_UMASK | SEL_EDGE | SEL_INV | SEL_CMASK(0xff), (_counters) }
+
 /* CPU_CLK_UNHALTED.REF_TSC_P, where it counts the same as fixed counter 2. */
-#define RULE_REF_TSC(_general)							\
-	{ 0x013c, X86_SELECT_UMASK | SEL_EDGE | SEL_INV | SEL_CMASK(0xff),	\
-	  (_general) | X86_FIXED(2) }
+#define RULE_REF_TSC(_general)	RULE_PLAIN(0x013c, (_general) | X86_FIXED(2))
 
 /* Sampling periods of all events, and of one. */
 #define PERIODS_OF_ALL(_least)			{ 0, 0, (_least), 1, true }

@@ -163,6 +163,19 @@ static inline u64 intel_pebs_enable_bits(const struct x86_pmu *xpmu, unsigned in
 	return bits;
 }
 
+/* All bits of PEBS_ENABLE for a counter. Only counter 3 records old stores. */
+static inline u64 intel_pebs_counter_bits(const struct x86_pmu *xpmu, unsigned int idx)
+{
+	u64 bits;
+
+	if (idx >= INTEL_PMC_IDX_FIXED)
+		return BIT_ULL(idx);
+	bits = intel_pebs_enable_bits(xpmu, idx, X86_PRECISE_LOAD_LATENCY);
+	if (idx == 3)
+		bits |= intel_pebs_enable_bits(xpmu, idx, X86_PRECISE_STORE_OLD);
+	return bits;
+}
+
 #ifdef CONFIG_CPU_SUP_INTEL
 /* pebs_record.c */
 unsigned int intel_pebs_record_size(unsigned int format);

@@ -268,13 +268,23 @@ static const struct x86_precise pebs_gracemont[] = {
 	{ }
 };
 
-/* Also of Skymont. */
 const struct x86_precise_line intel_pebs_gracemont = {
 	.events		= pebs_gracemont,
 	.others		= ~0ULL,
 	.instructions	= BIT(0) | X86_FIXED(0),
 	.rest		= BIT(0),
 	.source		= &intel_datasrc_gracemont,
+	.flags		= X86_PRECISE_TWO_LATENCIES,
+	.max		= 3,
+};
+
+/* The counters of Gracemont, the data sources of Crestmont. */
+const struct x86_precise_line intel_pebs_skymont = {
+	.events		= pebs_gracemont,
+	.others		= ~0ULL,
+	.instructions	= BIT(0) | X86_FIXED(0),
+	.rest		= BIT(0),
+	.source		= &intel_datasrc_crestmont,
 	.flags		= X86_PRECISE_TWO_LATENCIES,
 	.max		= 3,
 };

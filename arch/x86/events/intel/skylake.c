@@ -62,7 +62,7 @@ static const struct x86_extra skylake_extra[] = {
 /* Most of these rules: counters 4 to 7 cannot count the event. */
 static const struct x86_rule icelake_rules[] = {
 	RULE_UMASK(0x0100, X86_FIXED(0)),	/* INST_RETIRED.PREC_DIST */
-	RULE_UMASK(0x01c0, X86_FIXED(0)),	/* the same, as on older cores */
+	RULE_PLAIN(0x01c0, X86_FIXED(0)),	/* the same, as on older cores */
 	RULE_UMASK(0x04a3, FIRST(8)),		/* CYCLE_ACTIVITY.STALLS_TOTAL */
 	RULE_UMASK(0x10a3, FIRST(8)),		/* CYCLE_ACTIVITY.CYCLES_MEM_ANY */
 	RULE_UMASK(0x14a3, FIRST(8)),		/* CYCLE_ACTIVITY.STALLS_MEM_ANY */

@@ -86,6 +86,8 @@ static void events_have_their_counters(struct kunit *test)
 		{ &broadwell_model, 0x01b7, GENERAL(4) }, { &broadwell_model, 0x01bb, GENERAL(4) },
 		{ &skylake_model, 0x01b7, GENERAL(4) }, { &skylake_model, 0x01bb, GENERAL(4) },
 		{ &icelake_model, 0x01c0, ARCH(0, 1) }, { &icelake_model, 0x0100, ARCH(0, 1) },
+		{ &icelake_model, 0x018001c0, GENERAL(8) },	/* INST_RETIRED.STALL_CYCLES */
+		{ &lioncove_model, 0x012a, GENERAL(4) }, { &lioncove_model, 0x012b, GENERAL(4) },
 		{ &goldencove_model, 0x013c, GENERAL(8) | X86_FIXED(2) },
 		{ &redwoodcove_model, 0x013c, GENERAL(8) | X86_FIXED(2) },
 		{ &gracemont_model, 0x013c, GENERAL(8) | X86_FIXED(2) },

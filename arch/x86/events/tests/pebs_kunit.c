@@ -351,7 +351,12 @@ static void enable_bits_of_kinds(struct kunit *test)
 			BIT_ULL(2) | BIT_ULL(34));
 	KUNIT_EXPECT_EQ(test, intel_pebs_enable_bits(xpmu, 3, KIND(STORE_OLD)),
 			BIT_ULL(3) | BIT_ULL(63));
+	KUNIT_EXPECT_EQ(test, intel_pebs_counter_bits(xpmu, 2), BIT_ULL(2) | BIT_ULL(34));
+	KUNIT_EXPECT_EQ(test, intel_pebs_counter_bits(xpmu, 3),
+			BIT_ULL(3) | BIT_ULL(35) | BIT_ULL(63));
+	KUNIT_EXPECT_EQ(test, intel_pebs_counter_bits(xpmu, 32), BIT_ULL(32));
 	xpmu->precise_format = 4;
+	KUNIT_EXPECT_EQ(test, intel_pebs_counter_bits(xpmu, 3), BIT_ULL(3));
 	KUNIT_EXPECT_EQ(test, intel_pebs_enable_bits(xpmu, 2, KIND(LOAD_LATENCY)), BIT_ULL(2));
 	KUNIT_EXPECT_EQ(test, intel_pebs_enable_bits(xpmu, 33, KIND(PLAIN)), BIT_ULL(33));
 }

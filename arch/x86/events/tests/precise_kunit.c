@@ -218,6 +218,10 @@ static const struct line_case line_cases[] = {
 	  .want = { .others = ANY_COUNTER, .instructions = 0x3 | F0, .rest = 0x3,
 		    .source = &intel_datasrc_crestmont, .flags = X86_PRECISE_TWO_LATENCIES,
 		    .max = 3 } },
+	{ "skymont", &intel_pebs_skymont, ROWS(rows_gracemont),
+	  .want = { .others = ANY_COUNTER, .instructions = 0x1 | F0, .rest = 0x1,
+		    .source = &intel_datasrc_crestmont, .flags = X86_PRECISE_TWO_LATENCIES,
+		    .max = 3 } },
 };
 
 static void describe_line(const struct line_case *c, char *desc)
@@ -317,7 +321,7 @@ static const struct model_case model_cases[] = {
 	{ &tremont_model, &intel_pebs_tremont },
 	{ &gracemont_model, &intel_pebs_gracemont },
 	{ &crestmont_model, &intel_pebs_crestmont },
-	{ &skymont_model, &intel_pebs_gracemont },
+	{ &skymont_model, &intel_pebs_skymont },
 };
 
 static void models_have_their_lines(struct kunit *test)
