@@ -249,9 +249,7 @@ static void group_leave(struct perf_event *event, bool runs_on)
 	event->attach_state &= ~PERF_ATTACH_GROUP;
 	leader->nr_siblings--;
 	leader->group_generation++;
-	/* An event that moves to another CPU is linked to its leader again. */
-	if (!(event->attach_state & PERF_ATTACH_MOVING))
-		group_drop_aux(event, leader);
+	group_drop_aux(event, leader);
 	if (!runs_on)
 		perf_sched_group_changed(leader);
 	if (unlikely(leader->pmu_ctx->pmu->module))

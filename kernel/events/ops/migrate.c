@@ -34,12 +34,17 @@ static int migrate_leave_here(struct perf_event_context *from, void *arg)
 	struct perf_event_context *to = ((struct migration *)arg)->to;
 	struct perf_event *event = ((struct migration *)arg)->event;
 	bool enabled = event->state >= PERF_EVENT_STATE_INACTIVE;
+	struct perf_event *aux = event->aux_event;
 
-	event->attach_state |= PERF_ATTACH_MOVING;
+	/* A sibling that leaves its leader gives back the trace, and has it again on the other CPU. */
+	if (aux && !perf_event_get_live(aux))
+		aux = NULL;
 	perf_detach_locked(from, event, 0);
+	event->aux_event = aux;
 	/* perf_detach_locked() disables the event; it stays enabled on the other CPU. */
 	if (enabled)
 		perf_event_set_state(event, PERF_EVENT_STATE_INACTIVE);
+	event->attach_state |= PERF_ATTACH_MOVING;
 	perf_exclusive_migrate(event, to->cpu);
 	event->cpu = to->cpu;
 	perf_event_set_clock(event, migrate_clock(to));
