@@ -184,6 +184,8 @@ void x86_branches_mark(const struct x86_branches *b)
  * @task: what was read
  *
  * A deep C-state clears them.
+ *
+ * Return: false if they are empty
  */
 bool x86_branches_are_kept(const struct x86_branches *b, const struct x86_branch_task *task)
 {

@@ -36,7 +36,7 @@ static int migrate_leave_here(struct perf_event_context *from, void *arg)
 	bool enabled = event->state >= PERF_EVENT_STATE_INACTIVE;
 	struct perf_event *aux = event->aux_event;
 
-	/* A sibling that leaves its leader gives back the trace, and has it again on the other CPU. */
+	/* A sibling that leaves its leader gives back the trace, and then has it again. */
 	if (aux && !perf_event_get_live(aux))
 		aux = NULL;
 	perf_detach_locked(from, event, 0);
