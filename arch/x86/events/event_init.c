@@ -554,8 +554,8 @@ static void x86_branches_stop_unused(void *unused)
 }
 
 /*
- * Recording goes on without an event. Where a processor trace cannot be started meanwhile, it ends
- * before the trace is no longer excluded.
+ * The CPU records branches until the last event of the PMU is closed. Where a processor trace
+ * cannot be started meanwhile, recording is stopped before the trace is no longer excluded.
  */
 static void x86_branches_release(void)
 {

@@ -123,10 +123,10 @@ static noinline int output_refuse_full(struct perf_output_handle *handle, struct
 				       struct perf_event *event, unsigned long lost)
 {
 	output_count_lost(rb, event, lost);
-	if (!lost || handle->claimed)
-		perf_buffer_notify(rb, event, false);
 	if (handle->claimed)
 		output_unclaim(rb);
+	if (!lost || handle->claimed)
+		perf_buffer_notify(rb, event, false);
 	return -ENOSPC;
 }
 

@@ -883,6 +883,7 @@ void perf_sched_reload(struct pmu *pmu)
  */
 void perf_sched_base_left(struct perf_event_pmu_context *epc)
 {
+	lockdep_assert_held(&epc->ctx->lock);
 	if (epc->overcommitted && epc->ctx->cgrp && epc->ctx->active_cpu >= 0)
 		perf_sched_reload(epc->pmu);
 }

@@ -292,7 +292,10 @@ static bool throttled_sleeper(void)
 	return ok;
 }
 
-/* Samples between a THROTTLE record, whose own sample follows it, and the next UNTHROTTLE. */
+/*
+ * Samples between a THROTTLE record and the next UNTHROTTLE, without the first one: the overflow
+ * that is throttled writes its sample after the THROTTLE record.
+ */
 static unsigned int samples_while_throttled(unsigned int *nr_throttled)
 {
 	unsigned int samples = 0, since = 0;
