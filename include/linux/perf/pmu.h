@@ -71,7 +71,7 @@ struct hw_perf_event_extra {
  * @sample_period: current period, in events
  * @last_period: period that ended with the overflow being handled, in events
  * @period_left: events until the next overflow
- * @interrupts_seq: number of the tick in which @interrupts was counted
+ * @interrupts_seq: jiffies when @interrupts was counted
  * @interrupts: overflows in that tick; PERF_THROTTLED while the event is throttled
  * @freq_time_stamp: frequency control: time of the last adjustment, ns
  * @freq_count_stamp: frequency control: perf_event::count at that time

@@ -23,7 +23,6 @@ void perf_freq_tick(struct perf_event *event);
 int  perf_event_set_period_value(struct perf_event *event, u64 value);
 
 /* throttle.c */
-DECLARE_PER_CPU(u64, perf_tick_seq);
 extern unsigned int perf_samples_per_tick;
 void perf_throttle(struct perf_event *event);
 void perf_rethrottle_pending(struct perf_event *event);
@@ -42,14 +41,14 @@ void perf_unthrottle_in(struct perf_event_context *ctx);
 static __always_inline bool perf_overflow_account(struct perf_event *event, bool may_throttle)
 {
 	struct hw_perf_event *hwc = &event->hw;
-	u64 seq = __this_cpu_read(perf_tick_seq);
+	u64 now = jiffies;
 
 	/* An overflow that was pending in the hardware when the event was stopped. */
 	if (unlikely(hwc->interrupts == PERF_THROTTLED))
 		return true;
 
-	if (hwc->interrupts_seq != seq) {
-		hwc->interrupts_seq = seq;
+	if (hwc->interrupts_seq != now) {
+		hwc->interrupts_seq = now;
 		hwc->interrupts = 0;
 	}
 	hwc->interrupts++;

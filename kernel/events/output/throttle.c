@@ -26,7 +26,6 @@ unsigned int perf_samples_per_tick __read_mostly = DIV_ROUND_UP(SAMPLE_RATE_DEFA
 static u64 sample_ns_allowed __read_mostly =
 	NSEC_PER_SEC / SAMPLE_RATE_DEFAULT * CPU_PERCENT_DEFAULT / 100;
 
-DEFINE_PER_CPU(u64, perf_tick_seq);
 static DEFINE_PER_CPU(bool, tick_needed);
 
 static void throttle_derive_limits(void)
@@ -205,7 +204,8 @@ static void throttle_tick_ctx(struct perf_event_context *ctx)
  * @ctx: context of the task or cgroup; its events are loaded
  *
  * There may have been ticks while the context was inactive, and it may be inactive at the next
- * tick. Events that were throttled since the last tick of this CPU wait for the next one.
+ * tick, or an idle CPU may have stopped its tick. Events that were throttled since the last tick of
+ * any CPU wait for the next one of this CPU.
  *
  * Context: interrupts off, ctx->lock
  */
@@ -218,11 +218,10 @@ void perf_unthrottle_in(struct perf_event_context *ctx)
 	list_for_each_entry(event, &ctx->freq_list, freq_entry) {
 		if (event->hw.interrupts != PERF_THROTTLED)
 			continue;
-		if (event->hw.interrupts_seq != __this_cpu_read(perf_tick_seq)) {
+		if (event->hw.interrupts_seq != jiffies)
 			perf_event_unthrottle(event);
-			continue;
-		}
-		throttle_request_tick(ctx);
+		else
+			throttle_request_tick(ctx);
 	}
 }
 
@@ -238,7 +237,6 @@ void perf_throttle_tick(void)
 	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
 	struct perf_event_context *ctx;
 
-	__this_cpu_inc(perf_tick_seq);
 	if (unlikely(__this_cpu_read(tick_needed))) {
 		__this_cpu_write(tick_needed, false);
 		tick_dep_clear_cpu(smp_processor_id(), TICK_DEP_BIT_PERF_EVENTS);
