@@ -201,7 +201,7 @@ u32 x86_branch_layout(unsigned int format, bool tsx)
 	case 3:
 		return X86_BRANCH_FROM_MISS;
 	case 4:
-		return X86_BRANCH_FROM_MISS | (tsx ? X86_BRANCH_FROM_TX : 0);
+		return X86_BRANCH_FROM_MISS | (tsx ? X86_BRANCH_FROM_TX : X86_BRANCH_FROM_COPIES);
 	case 5:
 		return X86_BRANCH_INFO_MISS | X86_BRANCH_INFO_CYCLES |
 		       (tsx ? X86_BRANCH_INFO_TX : 0);
@@ -218,6 +218,25 @@ u32 x86_branch_layout(unsigned int format, bool tsx)
 #define BRANCH_FROM_SIGN	60
 #define BRANCH_TO_SIGN		47	/* with cycles */
 #define BRANCH_AMD_SIGN		57	/* of FROM and TO */
+
+/**
+ * x86_branch_from_to_write - what to write to FROM so that it has the value that was read
+ * @layout: layout of the registers
+ * @from: the value
+ *
+ * Haswell and Broadwell without transactions record 0 in the flags of transactions, and refuse a
+ * write in which these bits are not copies of the sign.
+ *
+ * Return: the value to write
+ */
+u64 x86_branch_from_to_write(u32 layout, u64 from)
+{
+	u64 copies = GENMASK_ULL(62, 61);
+
+	if (layout & X86_BRANCH_FROM_COPIES && from & BIT_ULL(BRANCH_FROM_SIGN))
+		return from | copies;
+	return from;
+}
 
 static void branch_decode_info(u32 layout, u64 info, struct perf_branch_entry *e)
 {

@@ -69,6 +69,7 @@ static inline bool x86_address_is_kernel(u64 address)
 #define X86_BRANCH_TO_VALID	BIT(9)	/* FROM: 63 mispredicted; TO: 63 valid, 62 speculative */
 #define X86_BRANCH_FUSED	BIT(10)	/* FROM can be the compare that a branch is fused with */
 #define X86_BRANCH_SIGN		BIT(11)	/* FROM and TO are not extended above the address width */
+#define X86_BRANCH_FROM_COPIES	BIT(12)	/* FROM: 62 and 61 must be written as copies of 60 */
 #define X86_BRANCH_INFO		(X86_BRANCH_INFO_MISS | X86_BRANCH_INFO_TX |		\
 				 X86_BRANCH_INFO_CYCLES | X86_BRANCH_INFO_TYPE |	\
 				 X86_BRANCH_INFO_COUNTS)
@@ -218,6 +219,7 @@ u64  x86_branch_arch_control(u64 select);
 u32  x86_branch_layout(unsigned int format, bool tsx);
 u32  x86_branch_kind_of_code(const u8 *code, unsigned int len, bool wide, u64 distance);
 unsigned int x86_branch_skip_fused(const u8 *code, unsigned int len, bool wide);
+u64  x86_branch_from_to_write(u32 layout, u64 from);
 void x86_branch_decode(u32 layout, const struct x86_branch_raw *raw, struct perf_branch_entry *e);
 bool x86_branch_decode_one(u32 layout, const struct x86_branch_raw *raw,
 			   struct perf_branch_entry *e);
@@ -231,9 +233,9 @@ bool x86_branches_read_one(const struct x86_branches *b, u64 newest, unsigned in
 unsigned int x86_branches_read(const struct x86_branches *b, u64 newest, bool info,
 			       struct x86_branch_raw *raw);
 void x86_branches_write_stack(const struct x86_branches *b, const struct x86_branch_task *task,
-			      bool info);
+			      u32 layout);
 void x86_branches_write_guest(const struct x86_branches *b, const struct x86_branch_task *task,
-			      bool info);
+			      u32 layout);
 void x86_branches_mark(const struct x86_branches *b);
 bool x86_branches_are_kept(const struct x86_branches *b, const struct x86_branch_task *task);
 void x86_branches_start(const struct x86_branches *b, bool freeze);

@@ -198,11 +198,11 @@ bool x86_branches_are_kept(const struct x86_branches *b, const struct x86_branch
 }
 
 static void branches_write_entry(const struct x86_branches *b, unsigned int at,
-				 const struct x86_branch_raw *raw, bool info)
+				 const struct x86_branch_raw *raw, u32 layout)
 {
-	wrmsrl(b->from + at, raw->from);
+	wrmsrl(b->from + at, x86_branch_from_to_write(layout, raw->from));
 	wrmsrl(b->to + at, raw->to);
-	if (info)
+	if (layout & X86_BRANCH_INFO)
 		wrmsrl(b->info + at, raw->info);
 }
 
@@ -210,12 +210,12 @@ static void branches_write_entry(const struct x86_branches *b, unsigned int at,
  * x86_branches_write_stack - fill the registers with a call stack
  * @b: the registers
  * @task: the call stack; NULL: an empty one
- * @info: write INFO, too
+ * @layout: layout of the registers
  *
  * All entries are written: a mark is not enough, because returns make older entries the newest.
  */
 void x86_branches_write_stack(const struct x86_branches *b, const struct x86_branch_task *task,
-			      bool info)
+			      u32 layout)
 {
 	unsigned int i, nr = task ? task->nr : 0;
 	u64 newest = task ? task->top : 0;
@@ -223,7 +223,7 @@ void x86_branches_write_stack(const struct x86_branches *b, const struct x86_bra
 	if (b->kind == X86_BRANCHES_ARCH)
 		x86_branches_mark(b);
 	for (i = 0; i < nr; i++)
-		branches_write_entry(b, branches_offset(b, newest, i), &task->entry[i], info);
+		branches_write_entry(b, branches_offset(b, newest, i), &task->entry[i], layout);
 	if (b->kind != X86_BRANCHES_RING)
 		return;
 	for (; i < b->depth; i++)
@@ -235,12 +235,12 @@ void x86_branches_write_stack(const struct x86_branches *b, const struct x86_bra
  * x86_branches_write_guest - fill a ring of registers with the records of a guest
  * @b: the registers
  * @task: the records, with the guest's filter; NULL: none
- * @info: write INFO, too
+ * @layout: layout of the registers
  *
  * Nothing of the host is left, because the guest reads all registers.
  */
 void x86_branches_write_guest(const struct x86_branches *b, const struct x86_branch_task *task,
-			      bool info)
+			      u32 layout)
 {
 	static const struct x86_branch_raw none;
 	unsigned int i, nr = task ? task->nr : 0;
@@ -248,7 +248,7 @@ void x86_branches_write_guest(const struct x86_branches *b, const struct x86_bra
 
 	for (i = 0; i < b->depth; i++)
 		branches_write_entry(b, branches_offset(b, newest, i),
-				     i < nr ? &task->entry[i] : &none, info);
+				     i < nr ? &task->entry[i] : &none, layout);
 	wrmsrl(b->top, newest);
 	wrmsrl(b->select, task ? task->select : 0);
 }

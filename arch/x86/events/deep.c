@@ -106,7 +106,7 @@ static void deep_stack_restore(struct x86_branch_cpu *br, const struct x86_pmu *
 			       const struct x86_branch_task *task)
 {
 	if (!deep_saved_is_there(br, xpmu, task))
-		x86_branches_write_stack(xpmu->branches, task, deep_has_info(xpmu));
+		x86_branches_write_stack(xpmu->branches, task, xpmu->branch_layout);
 }
 
 static void deep_stack_save(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
@@ -319,7 +319,7 @@ void x86_deep_load_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
 	lockdep_assert_irqs_disabled();
 	x86_deep_cpu_stop(cpu);
 	if (!deep_saved_is_there(br, cpu->pmu, task))
-		x86_branches_write_guest(cpu->pmu->branches, task, deep_has_info(cpu->pmu));
+		x86_branches_write_guest(cpu->pmu->branches, task, cpu->pmu->branch_layout);
 	br->select = ~0ULL;
 	br->seq++;
 }

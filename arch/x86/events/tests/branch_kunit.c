@@ -271,6 +271,20 @@ static void register_formats(struct kunit *test)
 	}
 }
 
+/* Format 4 without transactions refuses flags of transactions that are not copies of the sign. */
+static void written_from_has_copies(struct kunit *test)
+{
+	u32 layout = x86_branch_layout(4, false);
+	u64 read = KERNEL_IP & ~(TX | TX_ABORT);
+
+	KUNIT_EXPECT_EQ(test, x86_branch_from_to_write(layout, read & ~MISS), KERNEL_IP & ~MISS);
+	KUNIT_EXPECT_EQ(test, x86_branch_from_to_write(layout, read | MISS), KERNEL_IP | MISS);
+	KUNIT_EXPECT_EQ(test, x86_branch_from_to_write(layout, USER_IP), USER_IP);
+	KUNIT_EXPECT_EQ(test, x86_branch_from_to_write(layout, MISS | USER_IP), MISS | USER_IP);
+	KUNIT_EXPECT_EQ(test, x86_branch_from_to_write(x86_branch_layout(4, true), read), read);
+	KUNIT_EXPECT_EQ(test, x86_branch_from_to_write(x86_branch_layout(3, false), read), read);
+}
+
 /* LbrExtV2: the flags of TO are those of the entry. */
 static const struct branch_format branch_formats_amd[] = {
 	{ .raw = { USER_IP, MISS | USER_IP },
@@ -483,6 +497,7 @@ static struct kunit_case branch_cases[] = {
 #endif
 	KUNIT_CASE(register_formats),
 	KUNIT_CASE(register_format_amd),
+	KUNIT_CASE(written_from_has_copies),
 	KUNIT_CASE(void_entries_are_left_out),
 	KUNIT_CASE(fused_branches),
 	KUNIT_CASE(fused_branches_are_found),
