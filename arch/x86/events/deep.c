@@ -669,14 +669,20 @@ void x86_deep_cpu_reset(struct x86_pmu_cpu *cpu)
  * x86_deep_task_cache - the cache of what tasks keep
  * @xpmu: PMU that is not registered yet
  *
- * Context: process, may sleep.
+ * The PMUs of a hybrid part share it.
+ *
+ * Context: process, may sleep; the caller is the only one.
  * Return: the cache; NULL if the PMU has no call-stack mode or there is no memory
  */
 struct kmem_cache *x86_deep_task_cache(const struct x86_pmu *xpmu)
 {
 	const struct x86_branches *b = xpmu->branches;
+	static struct kmem_cache *cache;
 
 	if (!b || !b->map || !b->map[PERF_SAMPLE_BRANCH_CALL_STACK_SHIFT])
 		return NULL;
-	return kmem_cache_create("x86_branch_task", sizeof(struct x86_branch_task), 0, 0, NULL);
+	if (!cache)
+		cache = kmem_cache_create("x86_branch_task", sizeof(struct x86_branch_task), 0,
+					  0, NULL);
+	return cache;
 }
