@@ -60,6 +60,7 @@ struct amd_ibs_cpu {
  * @enable: bit that enables the counter
  * @valid: bit that is set while the registers have a sample
  * @config: bits of the control register that users may set, beside the maximum
+ * @least: fewest events until a sample: smaller values of the maximum are reserved
  * @most: most events until a sample
  * @is_op: ops, not fetches
  * @cpu: state of each CPU
@@ -72,6 +73,7 @@ struct amd_ibs {
 	u64				enable;
 	u64				valid;
 	u64				config;
+	u64				least;
 	u64				most;
 	bool				is_op;
 	struct amd_ibs_cpu __percpu	*cpu;
@@ -111,8 +113,8 @@ static void amd_ibs_account(struct amd_ibs *ibs, struct perf_event *event, u64 c
 
 /*
  * Returns whether the period has ended. It has ended if fewer than @least events of it are left;
- * these are added to the next period. A counter counts 16 events at least, so a shorter rest would
- * end in the handler.
+ * these are added to the next period. The handler of a sample is longer than the fewest events that
+ * a counter can count.
  */
 static bool amd_ibs_next_period(struct perf_event *event, s64 least)
 {
@@ -130,7 +132,7 @@ static bool amd_ibs_next_period(struct perf_event *event, s64 least)
 /* The control register of a stopped counter, with a new maximum. */
 static u64 amd_ibs_ctl(const struct amd_ibs *ibs, const struct perf_event *event)
 {
-	u64 n = amd_ibs_chunk(local64_read(&event->hw.period_left), ibs->most);
+	u64 n = amd_ibs_chunk(local64_read(&event->hw.period_left), ibs->least, ibs->most);
 
 	return event->hw.config | (ibs->is_op ? amd_ibs_op_max(n) : n >> 4);
 }
@@ -373,7 +375,7 @@ static int amd_ibs_irq(struct amd_ibs *ibs, struct pt_regs *regs)
 		return late;
 
 	amd_ibs_account(ibs, event, ctl);
-	if (amd_ibs_next_period(event, 16) && amd_ibs_sample(ibs, event, ctl, regs)) {
+	if (amd_ibs_next_period(event, ibs->least) && amd_ibs_sample(ibs, event, ctl, regs)) {
 		event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 		WRITE_ONCE(cpu->running, false);
 		amd_ibs_disable(ibs, ctl);
@@ -397,7 +399,7 @@ static u64 amd_ibs_config_period(const struct amd_ibs *ibs, u64 config)
 	return max << 4;
 }
 
-/* A period is rounded down to a multiple of 16. Without a period config has the maximum. */
+/* A period is rounded down to a multiple of 16, and up to the fewest events. Without a period config has the maximum. */
 static int amd_ibs_init_period(struct amd_ibs *ibs, struct perf_event *event)
 {
 	struct hw_perf_event *hwc = &event->hw;
@@ -411,7 +413,7 @@ static int amd_ibs_init_period(struct amd_ibs *ibs, struct perf_event *event)
 	}
 	if (!hwc->sample_period)
 		return perf_refuse(-EINVAL, "sample_period: the PMU only samples");
-	hwc->sample_period = max_t(u64, hwc->sample_period & ~0xfULL, 0x10);
+	hwc->sample_period = max(hwc->sample_period & ~0xfULL, ibs->least);
 	hwc->last_period = hwc->sample_period;
 	local64_set(&hwc->period_left, hwc->sample_period);
 	return 0;
@@ -493,8 +495,10 @@ static int amd_ibs_event_init(struct perf_event *event)
 
 static int amd_ibs_check_period(struct perf_event *event, u64 period)
 {
-	if (!event->attr.freq && period < 0x10)
-		return perf_refuse(-EINVAL, "sample_period: must be 16 at least");
+	u64 least = to_amd_ibs(event->pmu)->least;
+
+	if (!event->attr.freq && period < least)
+		return perf_refuse(-EINVAL, "sample_period: must be %llu at least", least);
 	return 0;
 }
 
@@ -602,6 +606,7 @@ static struct amd_ibs amd_ibs_fetch = {
 	.enable	= AMD_IBS_FETCH_EN,
 	.valid	= AMD_IBS_FETCH_VAL,
 	.config	= AMD_IBS_FETCH_RANDOM,
+	.least	= 1 << 4,
 	.most	= AMD_IBS_FETCH_MAX << 4,
 	.cpu	= &amd_ibs_fetch_cpu,
 };
@@ -613,6 +618,7 @@ static struct amd_ibs amd_ibs_op = {
 	.max	= AMD_IBS_OP_MAX,
 	.enable	= AMD_IBS_OP_EN,
 	.valid	= AMD_IBS_OP_VAL,
+	.least	= AMD_IBS_OP_LEAST << 4,
 	.most	= AMD_IBS_OP_MAX << 4,
 	.is_op	= true,
 	.cpu	= &amd_ibs_op_cpu,

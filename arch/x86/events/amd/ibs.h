@@ -33,6 +33,7 @@
 #define AMD_IBS_FETCH_L3_MISS	BIT_ULL(59)
 
 #define AMD_IBS_OP_MAX		GENMASK_ULL(15, 0)
+#define AMD_IBS_OP_LEAST	9		/* 0 to 8 are reserved */
 #define AMD_IBS_OP_L3_MISS	BIT_ULL(16)
 #define AMD_IBS_OP_EN		BIT_ULL(17)
 #define AMD_IBS_OP_VAL		BIT_ULL(18)
@@ -79,7 +80,7 @@ static_assert(offsetof(struct amd_ibs_record, regs) ==
 
 u64  amd_ibs_op_max(u64 events);
 u64  amd_ibs_op_counted(u64 ctl, u32 caps);
-u64  amd_ibs_chunk(s64 left, u64 most);
+u64  amd_ibs_chunk(s64 left, u64 least, u64 most);
 u64  amd_ibs_data_src(const u64 *regs, u32 caps, bool ignore_data2);
 u64  amd_ibs_weight(const u64 *regs, u64 sample_type);
 u64  amd_ibs_op_latency(unsigned int cycles);

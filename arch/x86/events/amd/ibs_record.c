@@ -54,13 +54,14 @@ u64 amd_ibs_op_counted(u64 ctl, u32 caps)
 /**
  * amd_ibs_chunk - what a counter is to count next
  * @left: events left of the period, 1 at least
- * @most: most that the counter can count
+ * @least: fewest events that the counter can count
+ * @most: most events that the counter can count
  *
  * Return: events, a multiple of 16
  */
-u64 amd_ibs_chunk(s64 left, u64 most)
+u64 amd_ibs_chunk(s64 left, u64 least, u64 most)
 {
-	return clamp_t(u64, left, 16, most) & ~0xfULL;
+	return clamp_t(u64, left, least, most) & ~0xfULL;
 }
 
 /* Codes of the data source without remote bit, before Zen 4. */

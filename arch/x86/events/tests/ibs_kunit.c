@@ -29,11 +29,13 @@ static void counts_are_read(struct kunit *test)
 
 static void chunks_are_multiples(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(1, 0xffff0), 16);
-	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(16, 0xffff0), 16);
-	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(31, 0xffff0), 16);
-	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(4096, 0xffff0), 4096);
-	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(0x100000, 0xffff0), 0xffff0);
+	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(1, 16, 0xffff0), 16);
+	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(16, 16, 0xffff0), 16);
+	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(31, 16, 0xffff0), 16);
+	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(143, 144, 0xffff0), 144);
+	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(161, 144, 0xffff0), 160);
+	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(4096, 16, 0xffff0), 4096);
+	KUNIT_EXPECT_EQ(test, amd_ibs_chunk(0x100000, 16, 0xffff0), 0xffff0);
 }
 
 #define S(_field, _value)	PERF_MEM_S(_field, _value)

@@ -756,7 +756,7 @@ static uint64_t insns_to_restart(struct perf_event_attr *attr)
 
 /*
  * The rest of a period continues after a switch: the samples are the periods in the counts, but for
- * those that end where a stop begins. With less than 16 events left a period ends early. The counts
+ * those that end where a stop begins. With less than 144 events left a period ends early. The counts
  * are all instructions but those in the handlers, and a few in the switches. An interrupt finds no
  * sample if the sampled instruction is one of those that stop the counter.
  */
@@ -784,7 +784,7 @@ static bool tasks_have_their_own(void)
 		insns += t[i].insns.user + t[i].insns.kernel;
 		count += t[i].count;
 		least += t[i].count / t[i].period;
-		most += (t[i].count + 15) / t[i].period;
+		most += (t[i].count + 143) / t[i].period;
 	}
 	return good & expect_near("count", count, insns - interrupts * dead,
 				  STOPS * t[0].period / (scale > 1 ? 2 : 8)) &
@@ -819,6 +819,7 @@ static const struct {
 	{ "a period and a maximum", false, EINVAL, ATTR(.config = 0x100), "config" },
 	{ "a period of 100003", false, 0, { .sample_period = 100003 } },
 	{ "a period of 8", true, 0, { .sample_period = 8 } },
+	{ "a period of 8 ops", false, 0, { .sample_period = 8 } },
 	{ "the enable bit", false, EINVAL, ATTR(.config = 1 << 17), "config" },
 	{ "the valid bit", false, EINVAL, ATTR(.config = 1 << 18), "config" },
 	{ "a count", false, EINVAL, ATTR(.config = 1ull << 32), "config" },
