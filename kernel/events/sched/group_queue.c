@@ -2,8 +2,9 @@
 /*
  * The queue of flexible groups of a PMU context: deficit round robin.
  *
- * In each round every group has the PMU for one slice, which is as long as the multiplexing
- * interval. The queue is in the order of rounds; groups of the same round are in the order in which
+ * In each round every group has the PMU for one slice, which is as long as the longest time between
+ * two rotations, see perf_slice_tolerance(). With a shorter one most turns would end in debt, and
+ * debts of more than half a slice are forgiven. The queue is in the order of rounds; groups of the same round are in the order in which
  * they entered it. A group that has used its slice, give or take half of it, moves to the end of
  * the next round. What it has run too long or too short (its deficit) is charged to its next slice.
  * The end of the next round mostly is the end of the queue, so the cost of a move does not depend
@@ -19,7 +20,9 @@
 
 static s64 group_queue_slice(const struct perf_event_pmu_context *epc)
 {
-	return epc->pmu->hrtimer_interval_ms * (s64)NSEC_PER_MSEC;
+	s64 interval = epc->pmu->hrtimer_interval_ms * (s64)NSEC_PER_MSEC;
+
+	return interval + perf_slice_tolerance(interval);
 }
 
 /* Behind all other groups of its round. */

@@ -74,16 +74,16 @@ static bool rotate_pmu(struct perf_cpu_pmu_context *cpc)
 }
 
 /*
- * A slice may end an eighth of the interval too early or too late. The interval usually is a tick,
- * and expiring with an interrupt that happens anyway, as the tick does, costs a fraction of an
- * interrupt of its own.
+ * A slice may end too early or too late. The interval usually is a tick, and expiring with an
+ * interrupt that happens anyway, as the tick does, costs a fraction of an interrupt of its own.
  */
 static void rotate_set_window(struct perf_cpu_pmu_context *cpc, ktime_t now)
 {
-	u64 interval = ktime_to_ns(READ_ONCE(cpc->timer_interval));
+	s64 interval = ktime_to_ns(READ_ONCE(cpc->timer_interval));
+	s64 tolerance = perf_slice_tolerance(interval);
 
-	hrtimer_set_expires_range_ns(&cpc->timer, ktime_add_ns(now, interval - interval / 8),
-				     interval / 4);
+	hrtimer_set_expires_range_ns(&cpc->timer, ktime_add_ns(now, interval - tolerance),
+				     2 * tolerance);
 }
 
 static enum hrtimer_restart rotate_timer(struct hrtimer *timer)

@@ -167,6 +167,12 @@ bool perf_sched_group_needs_slots(const struct pmu *pmu, const struct perf_event
 bool perf_sched_slice_expired(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc);
 void perf_sched_rotate(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc);
 
+/* By how much a slice may end too early or too late; @interval: multiplexing interval, ns. */
+static inline s64 perf_slice_tolerance(s64 interval)
+{
+	return interval / 8;
+}
+
 /* fits.c */
 int  perf_sched_group_fits(struct perf_event *leader, struct perf_event *newcomer);
 

@@ -615,10 +615,11 @@ static bool sched_valid(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_
  */
 bool perf_sched_slice_expired(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
 {
-	u64 interval = ktime_to_ns(cpc->timer_interval);
+	s64 interval = ktime_to_ns(cpc->timer_interval);
+	u64 least = interval - perf_slice_tolerance(interval);
 
 	lockdep_assert_held(&epc->ctx->lock);
-	return perf_ctx_time(epc->ctx) - epc->slice_start >= interval - interval / 8;
+	return perf_ctx_time(epc->ctx) - epc->slice_start >= least;
 }
 
 /**

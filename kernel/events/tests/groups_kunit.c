@@ -6,9 +6,10 @@
 
 #include "../ops/ops.h"
 
-#define SLICE	(4 * (u64)NSEC_PER_MSEC)
+#define INTERVAL	(4 * (u64)NSEC_PER_MSEC)
+#define SLICE		(INTERVAL + INTERVAL / 8)
 
-/* A queue of groups with slices of 4 ms. */
+/* A queue of groups with an interval of 4 ms. */
 static struct perf_event_pmu_context *queue_setup(struct kunit *test)
 {
 	struct perf_event_pmu_context *epc = kunit_kzalloc(test, sizeof(*epc), GFP_KERNEL);
@@ -75,6 +76,24 @@ static void test_slices_in_pieces(struct kunit *test)
 	queue_account(epc, b, SLICE + SLICE / 4);
 	KUNIT_EXPECT_EQ(test, b->slice_left, (s64)(SLICE - SLICE / 4));
 	KUNIT_EXPECT_PTR_EQ(test, queue_first(epc), a);
+}
+
+/* Some turns end earlier than others: in many rounds all groups run for the same time. */
+static void test_uneven_turns(struct kunit *test)
+{
+	struct perf_event_pmu_context *epc = queue_setup(test);
+	struct perf_event *group[3];
+
+	for (int i = 0; i < 3; i++)
+		group[i] = queued_group(test, epc);
+	for (int i = 0; i < 1000; i++) {
+		struct perf_event *first = queue_first(epc);
+
+		queue_account(epc, first, first == group[0] ? INTERVAL - INTERVAL / 8 : SLICE);
+	}
+	for (int i = 1; i < 3; i++)
+		KUNIT_EXPECT_LE(test, abs((s64)(group[i]->tstamp - group[0]->tstamp)),
+				(s64)(2 * SLICE));
 }
 
 /* Time that a group ran while no other waited does not count against it. */
@@ -159,6 +178,7 @@ static void test_interval_gets_shorter(struct kunit *test)
 static struct kunit_case groups_cases[] = {
 	KUNIT_CASE(test_groups_take_turns),
 	KUNIT_CASE(test_slices_in_pieces),
+	KUNIT_CASE(test_uneven_turns),
 	KUNIT_CASE(test_no_debt_from_alone),
 	KUNIT_CASE(test_no_claim_from_absence),
 	KUNIT_CASE(test_interval_gets_shorter),
