@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Multiplexing: more events than counters. The count of each is estimated from the time it ran,
- * within 2 % after one second; the time is shared evenly, whatever the sizes of the groups.
+ * within 2 % after some 60 slices each; the time is shared evenly, whatever the sizes of the groups.
+ * Slices are of 1 ms, so that this is soon; a slice lasts until an interrupt, and with short ones
+ * the turns are less even than with those of 4 ms, which are usual.
  *
  * One CPU, with instructions as the clock of the machine: the enabled time of a task in ns is the
  * sum of its cycles in user and kernel mode, and of its instructions, where each takes one cycle.
@@ -177,46 +179,25 @@ static void open_groups(struct mux *m, const unsigned int *sizes, unsigned int n
 	}
 }
 
-/* The milliseconds in which each of @nr events runs for enough slices of 4 ms. */
+/* The milliseconds in which each of @nr events runs for enough slices. */
 static unsigned int ms_of_turns(unsigned int nr)
 {
-	return nr * 20 > 1000 ? nr * 60 : 1000;
+	return nr >= 50 ? nr * 15 : 250;
 }
 
 static const char interval_file[] = "/sys/bus/event_source/devices/" CPU_PMU
 				    "/perf_event_mux_interval_ms";
 
-/*
- * With slices of 1 ms, a quarter of what is usual, many events have twice as many turns in half of
- * the time. A slice lasts until an interrupt: the shorter it is, the less even the turns are. @line
- * is the interval before.
- */
-static unsigned int shorten_slices(char *line, size_t size)
-{
-	if (read_line(interval_file, line, size) < 0)
-		skip_case("no PMU of this name");
-	MUST(write_line(interval_file, "1"));
-	return 2;
-}
-
-#define MANY	32	/* events */
-
 static bool estimates_of(unsigned int nr)
 {
 	struct mux m = { 0 };
-	unsigned int part = 1;
-	char line[16];
 	uint64_t user;
 
 	need_exact_clock();
-	if (nr >= MANY)
-		part = shorten_slices(line, sizeof(line));
 	open_singles(&m, nr);
 	enable_all();
-	user = work_for(ms_of_turns(nr) / part);
+	user = work_for(ms_of_turns(nr));
 	read_all(&m);
-	if (nr >= MANY)
-		MUST(write_line(interval_file, line));
 	return estimates_hold(&m, user, 2 * PERCENT);
 }
 
@@ -243,7 +224,7 @@ static bool estimates_of_64(void)
 /* Slices do not end at the same time, and some are not complete: of 60 this is less than two. */
 static unsigned int time_for_shares(unsigned int nr)
 {
-	unsigned int ms = nr * 60 * 4 / max_group_size(PERF_COUNT_HW_INSTRUCTIONS);
+	unsigned int ms = nr * 60 / max_group_size(PERF_COUNT_HW_INSTRUCTIONS);
 
 	return ms > ms_of_turns(nr) ? ms : ms_of_turns(nr);
 }
@@ -251,20 +232,14 @@ static unsigned int time_for_shares(unsigned int nr)
 static bool shares_of(unsigned int nr)
 {
 	struct mux m = { 0 };
-	unsigned int part = 1;
-	char line[16];
 
 	need_exact_clock();
 	need_fair_turns();
-	if (nr >= MANY)
-		part = shorten_slices(line, sizeof(line));
 	for (unsigned int i = 0; i < nr; i++)
 		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
 	enable_all();
-	work_for(time_for_shares(nr) / part);
+	work_for(time_for_shares(nr));
 	read_all(&m);
-	if (nr >= MANY)
-		MUST(write_line(interval_file, line));
 	return shares_are_equal(&m, 5 * PERCENT);
 }
 
@@ -288,7 +263,7 @@ static bool counters_are_used(void)
 	for (int i = 0; i < 16; i++)
 		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
 	enable_all();
-	work_for(300);
+	work_for(100);
 	read_all(&m);
 	for (unsigned int i = 0; i < m.nr; i++)
 		sum += m.t[i].running;
@@ -308,7 +283,7 @@ static bool estimates_of_groups(void)
 	require_instruction_counters(4);
 	open_groups(&m, mixed, ARRAY_SIZE(mixed));
 	enable_all();
-	user = work_for(1000);
+	user = work_for(300);
 	read_all(&m);
 	return estimates_hold(&m, user, 2 * PERCENT);
 }
@@ -330,7 +305,7 @@ static bool shares_of_groups(void)
 		}
 	}
 	enable_all();
-	work_for(2000);
+	work_for(500);
 	read_all(&m);
 	return shares_are_equal(&m, 5 * PERCENT);
 }
@@ -350,7 +325,7 @@ static bool groups_stay_together(void)
 		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", leader);
 	}
 	enable_all();
-	work_for(500);
+	work_for(200);
 	read_all(&m);
 	for (unsigned int i = 0; i < m.nr; i += 3) {
 		good &= expect_eq("a sibling's time", m.t[i + 1].running, m.t[i].running);
@@ -457,7 +432,7 @@ static bool switching_keeps_shares(void)
 			run_loop(100000);
 	}
 	enable_all();
-	work_for(2500);
+	work_for(700);
 	read_all(&m);
 	kill_child(pid);
 	/* Half of the CPU time: fewer slices to be even in. */
@@ -486,7 +461,7 @@ static bool cpu_and_task_share(void)
 	for (unsigned int i = 0; i < cpu.nr; i++)
 		event_enable(cpu.fd[i]);
 	enable_all();
-	work_for(1000);
+	work_for(300);
 	read_all(&m);
 	for (unsigned int i = 0; i < cpu.nr; i++) {
 		cpu.t[i] = read_timed_count(cpu.fd[i]);
@@ -542,12 +517,12 @@ static bool alone_then_not(void)
 	attr.read_format = FORMAT_TIMES;
 	fd = open_self(&attr, -1);
 	event_enable(fd);
-	work_for(1500);
+	work_for(400);
 	for (int i = 0; i < 15; i++)
 		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
 	before = read_timed_count(fd);
 	enable_all();
-	work_for(1000);
+	work_for(300);
 	read_all(&m);
 	after = read_timed_count(fd);
 	after.running -= before.running;
@@ -569,12 +544,12 @@ static bool back_among_new_ones(void)
 	fd[0] = open_self(&attr, -1);
 	fd[1] = open_self(&attr, -1);
 	event_enable(fd[0]);
-	work_for(500);
+	work_for(200);
 	event_disable(fd[0]);
 	before = read_timed_count(fd[0]);
 	event_enable(fd[1]);
 	event_enable(fd[0]);
-	work_for(300);
+	work_for(100);
 	event_disable(fd[0]);
 	event_disable(fd[1]);
 	early = read_timed_count(fd[0]);
@@ -591,6 +566,8 @@ static bool sleepers_turns(void)
 
 	need_exact_clock();
 	need_fair_turns();
+	if (write_line(interval_file, "4"))
+		skip_case("no PMU of this name");
 	for (int i = 0; i < 16; i++)
 		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
 	enable_all();
@@ -599,6 +576,7 @@ static bool sleepers_turns(void)
 		sleep_ms(9);
 	}
 	read_all(&m);
+	MUST(write_line(interval_file, "1"));
 	return shares_are_equal(&m, 10 * PERCENT);
 }
 
@@ -624,4 +602,15 @@ static const struct test tests[] = {
 	{ "perf_event_mux_interval_ms", interval_is_settable },
 };
 
-TESTS_MAIN(tests)
+int main(int argc, char **argv)
+{
+	bool is_set;
+	char line[16];
+	int ret;
+
+	is_set = read_line(interval_file, line, sizeof(line)) >= 0 && !write_line(interval_file, "1");
+	ret = run_tests(tests, ARRAY_SIZE(tests), argc, argv);
+	if (is_set)
+		MUST(write_line(interval_file, line));
+	return ret;
+}
