@@ -322,8 +322,8 @@ static bool amd_ibs_is_too_fast(const struct perf_event *event, const u64 *regs)
 	       !amd_ibs_is_slower(regs, event->attr.config1 & AMD_IBS_LATENCY);
 }
 
-/* Writes the sample. Returns whether the event has to be stopped. */
-static int amd_ibs_sample(struct amd_ibs *ibs, struct perf_event *event, u64 ctl,
+/* Writes the sample at the end of @period. Returns whether the event has to be stopped. */
+static int amd_ibs_sample(struct amd_ibs *ibs, struct perf_event *event, u64 ctl, u64 period,
 			  struct pt_regs *iregs)
 {
 	struct perf_raw_record raw = { };
@@ -340,7 +340,7 @@ static int amd_ibs_sample(struct amd_ibs *ibs, struct perf_event *event, u64 ctl
 
 	if (event->hw.flags & AMD_IBS_NO_KERNEL)
 		amd_ibs_hide(ibs, record.regs);
-	perf_sample_data_init(&data, 0, event->hw.last_period);
+	perf_sample_data_init(&data, 0, period);
 	if (ibs->is_op)
 		amd_ibs_fill_data(event, record.regs, &data);
 	if (event->attr.sample_type & PERF_SAMPLE_RAW) {
@@ -363,7 +363,7 @@ static int amd_ibs_irq(struct amd_ibs *ibs, struct pt_regs *regs)
 	struct perf_event *event = cpu->event;
 	bool running = READ_ONCE(cpu->running) && event;
 	bool late = READ_ONCE(cpu->leaving);
-	u64 ctl;
+	u64 ctl, period;
 
 	/* If this has interrupted amd_ibs_stop() the next interrupt is the late one. */
 	if (!running || !(event->hw.state & PERF_HES_STOPPED))
@@ -375,7 +375,9 @@ static int amd_ibs_irq(struct amd_ibs *ibs, struct pt_regs *regs)
 		return late;
 
 	amd_ibs_account(ibs, event, ctl);
-	if (amd_ibs_next_period(event, ibs->least) && amd_ibs_sample(ibs, event, ctl, regs)) {
+	period = event->hw.last_period;
+	if (amd_ibs_next_period(event, ibs->least) &&
+	    amd_ibs_sample(ibs, event, ctl, period, regs)) {
 		event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 		WRITE_ONCE(cpu->running, false);
 		amd_ibs_disable(ibs, ctl);
