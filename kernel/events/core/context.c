@@ -2,8 +2,8 @@
 /*
  * Contexts: allocation, lookup and references.
  *
- * A task gets its context with its first event and keeps it until it exits. Contexts are not
- * swapped between tasks: a switch between tasks with similar events is cheap because each task's
+ * A task gets its context with its first event and keeps it until it exits, or execs a program that
+ * its tracers must not see. Contexts are not swapped between tasks: a switch between tasks with similar events is cheap because each task's
  * schedule is compiled (see schedule.c), so a task's event keeps its context. An event of a CPU
  * changes its context when its PMU's events are moved to another CPU (see migrate.c).
  *
@@ -314,6 +314,24 @@ struct perf_event_pmu_context *perf_epc_find(struct perf_event_context *ctx, str
 }
 
 /**
+ * perf_epc_init - initialise a PMU context
+ * @epc: zeroed PMU context
+ * @pmu: its PMU
+ *
+ * Context: any
+ */
+void perf_epc_init(struct perf_event_pmu_context *epc, struct pmu *pmu)
+{
+	epc->pmu = pmu;
+	epc->seq = 1;
+	epc->sched_cpu = -1;
+	INIT_LIST_HEAD(&epc->flexible);
+	INIT_LIST_HEAD(&epc->pinned);
+	INIT_LIST_HEAD(&epc->entry);
+	INIT_LIST_HEAD(&epc->counter_entry);
+}
+
+/**
  * perf_epc_alloc - allocate a PMU context, to be added by perf_epc_attach()
  * @ctx: its context; ctx->mutex is held, or the context is not published yet
  * @pmu: the PMU; if it has counters, memory for a schedule is allocated, too
@@ -329,13 +347,7 @@ struct perf_event_pmu_context *perf_epc_alloc(struct perf_event_context *ctx, st
 		epc = kzalloc(sizeof(*epc), GFP_KERNEL);
 	if (!epc)
 		return NULL;
-	epc->pmu = pmu;
-	epc->seq = 1;
-	epc->sched_cpu = -1;
-	INIT_LIST_HEAD(&epc->flexible);
-	INIT_LIST_HEAD(&epc->pinned);
-	INIT_LIST_HEAD(&epc->entry);
-	INIT_LIST_HEAD(&epc->counter_entry);
+	perf_epc_init(epc, pmu);
 	if (perf_pmu_has_counters(pmu)) {
 		epc->sched = kmalloc(sizeof(*epc->sched), GFP_KERNEL);
 		if (!epc->sched) {

@@ -337,6 +337,7 @@ void perf_ctx_get(struct perf_event_context *ctx);
 void perf_ctx_put(struct perf_event_context *ctx);
 struct perf_event_context *perf_ctx_of_task(struct task_struct *task);
 struct perf_event_pmu_context *perf_epc_find(struct perf_event_context *ctx, struct pmu *pmu);
+void perf_epc_init(struct perf_event_pmu_context *epc, struct pmu *pmu);
 struct perf_event_pmu_context *perf_epc_alloc(struct perf_event_context *ctx, struct pmu *pmu);
 void perf_epc_free(struct perf_event_context *ctx, struct perf_event_pmu_context *epc);
 void perf_epc_free_dropped(struct perf_event_context *ctx);
@@ -509,7 +510,7 @@ static inline void perf_event_restart(struct perf_event *event)
 void perf_pmu_cpc_init(struct pmu *pmu, struct perf_cpu_pmu_context *cpc, int cpu);
 extern void (*perf_pmu_timer_setup)(struct perf_cpu_pmu_context *cpc, struct pmu *pmu);
 extern void (*perf_pmu_interval_changed)(struct pmu *pmu);
-int __init perf_pmu_init(void);
+void __init perf_pmu_init(void);
 
 /* pmu_sysfs.c */
 int  perf_pmu_dev_alloc(struct pmu *pmu);

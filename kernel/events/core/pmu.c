@@ -61,12 +61,7 @@ void perf_pmu_cpc_init(struct pmu *pmu, struct perf_cpu_pmu_context *cpc, int cp
 	struct perf_event_context *ctx = &per_cpu(perf_cpu_context, cpu).ctx;
 	struct perf_event_pmu_context *epc = &cpc->epc;
 
-	epc->pmu = pmu;
-	epc->seq = 1;
-	epc->sched_cpu = -1;
-	INIT_LIST_HEAD(&epc->flexible);
-	INIT_LIST_HEAD(&epc->pinned);
-	INIT_LIST_HEAD(&epc->counter_entry);
+	perf_epc_init(epc, pmu);
 	/* Never 0, which means "no CPU side"; the ranges of CPUs do not overlap. */
 	cpc->cpu_side_seq = ((u64)cpu << 40) + 1;
 	cpc->cpu_supported = true;
@@ -554,8 +549,7 @@ out:
 	return ret ? ERR_PTR(ret) : event->pmu;
 }
 
-int __init perf_pmu_init(void)
+void __init perf_pmu_init(void)
 {
 	idr_init(&pmu_types);
-	return 0;
 }

@@ -60,7 +60,7 @@ int perf_event_set_bpf_handler(struct perf_event *event, struct bpf_prog *prog, 
 }
 
 /* Detaches and frees the event's overflow program, if there is one. May sleep. */
-void perf_event_free_bpf_handler(struct perf_event *event)
+static void bpf_free_handler(struct perf_event *event)
 {
 	struct bpf_prog *prog;
 
@@ -79,7 +79,7 @@ int perf_event_set_bpf_handler(struct perf_event *event, struct bpf_prog *prog, 
 	return perf_refuse(-EOPNOTSUPP, "bpf: the kernel has none");
 }
 
-void perf_event_free_bpf_handler(struct perf_event *event)
+static void bpf_free_handler(struct perf_event *event)
 {
 }
 
@@ -164,5 +164,5 @@ void perf_event_free_bpf_prog(struct perf_event *event)
 	if (perf_event_is_tracing(event))
 		perf_event_detach_bpf_prog(event);
 	else
-		perf_event_free_bpf_handler(event);
+		bpf_free_handler(event);
 }

@@ -459,8 +459,7 @@ bool perf_event_get_live(struct perf_event *event)
 	return atomic_long_inc_not_zero(&event->refcount);
 }
 
-int __init perf_event_cache_init(void)
+void __init perf_event_cache_init(void)
 {
 	event_cache = KMEM_CACHE(perf_event, SLAB_PANIC);
-	return 0;
 }

@@ -62,7 +62,7 @@ static inline bool perf_event_is_sideband(const struct perf_event *event)
 struct perf_event *perf_event_alloc(const struct perf_event_spec *spec);
 bool perf_event_is_embeddable(struct perf_event *parent);
 struct perf_event *perf_event_clone(struct perf_event_context *ctx, struct perf_event_spec *spec);
-int __init perf_event_cache_init(void);
+void __init perf_event_cache_init(void);
 void perf_event_free(struct perf_event *event);
 void perf_event_put(struct perf_event *event);
 bool perf_event_get_live(struct perf_event *event);
@@ -169,7 +169,6 @@ void perf_addr_filters_clone(struct perf_event *to, struct perf_event *from);
 
 /* bpf.c */
 int  perf_event_set_bpf_handler(struct perf_event *event, struct bpf_prog *prog, u64 cookie);
-void perf_event_free_bpf_handler(struct perf_event *event);
 
 /* sideband.c: records about tasks and cgroups */
 void perf_sideband_task_exit(struct task_struct *task, struct perf_event_context *ctx);

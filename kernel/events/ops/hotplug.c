@@ -143,12 +143,11 @@ static struct notifier_block hotplug_reboot_notifier = {
 	.priority	= INT_MIN,
 };
 
-int __init perf_hotplug_init(void)
+void __init perf_hotplug_init(void)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu)
 		perf_ctx_init(&per_cpu(perf_cpu_context, cpu).ctx, NULL, cpu);
 	register_reboot_notifier(&hotplug_reboot_notifier);
-	return 0;
 }

@@ -58,6 +58,6 @@ void perf_event_remove_child(struct perf_event *child, struct list_head *to_free
 void perf_event_free_list(struct list_head *to_free);
 
 /* hotplug.c */
-int __init perf_hotplug_init(void);
+void __init perf_hotplug_init(void);
 
 #endif

@@ -17,7 +17,7 @@
  * @read_format: perf_event_attr::read_format
  * @nr_siblings: siblings in the event's group
  *
- * Context: process context
+ * Context: any
  * Return: bytes, or -E2BIG if these are more than 16 KiB
  */
 int perf_event_read_size(u64 read_format, int nr_siblings)
@@ -25,9 +25,7 @@ int perf_event_read_size(u64 read_format, int nr_siblings)
 	u64 size = (u64)perf_read_words(read_format, 1 + nr_siblings) * sizeof(u64);
 
 	if (size > READ_SIZE_MAX)
-		return perf_refuse(-E2BIG,
-				   "group: a read of it would have %llu bytes, at most %llu",
-				   size, READ_SIZE_MAX);
+		return -E2BIG;
 	return size;
 }
 

@@ -24,12 +24,7 @@ static int fake_init(struct perf_event *event)
 	return event->attr.config1 == FAKE_REFUSES ? -EINVAL : 0;
 }
 
-static int fake_add(struct perf_event *event, int flags)
-{
-	return 0;
-}
-
-static void fake_del(struct perf_event *event, int flags)
+static void fake_nop(struct perf_event *event, int flags)
 {
 }
 
@@ -93,10 +88,8 @@ int fake_pmu_begin(struct kunit *test)
 	f->pmu.capabilities = PERF_PMU_CAP_NO_INTERRUPT;
 	f->pmu.hrtimer_interval_ms = FAKE_LONG_MS;
 	f->pmu.event_init = fake_init;
-	f->pmu.add = fake_add;
-	f->pmu.del = fake_del;
-	f->pmu.start = fake_del;
-	f->pmu.stop = fake_del;
+	f->pmu.start = fake_nop;
+	f->pmu.stop = fake_nop;
 	f->pmu.read = fake_read;
 	f->pmu.sched_assign = fake_assign;
 	f->pmu.sched_load = fake_load;

@@ -14,7 +14,7 @@ void __weak perf_event_print_debug(void)
 {
 }
 
-/* Called by start_kernel(): one CPU, interrupts off, slab available. Does not sleep. */
+/* Called by start_kernel(): one CPU, interrupts off, slab available. No mutex is contended. */
 void __init perf_event_init(void)
 {
 	perf_refuse_init();
@@ -25,9 +25,9 @@ void __init perf_event_init(void)
 	perf_hotplug_init();
 	perf_event_cache_init();
 
-	perf_software_init();
-	perf_clock_pmus_init();
-	perf_tracepoint_init();
+	WARN_ON(perf_software_init());
+	WARN_ON(perf_clock_pmus_init());
+	WARN_ON(perf_tracepoint_init());
 	perf_event_init_cpu(smp_processor_id());
 	WARN_ON(init_hw_breakpoint());
 }
