@@ -291,14 +291,17 @@ static __always_inline struct perf_event *perf_first_sibling(struct perf_event *
 
 /**
  * perf_event_create_kernel_counter - create an event for a kernel user
- * @attr: attributes
+ * @attr: attributes; they are not checked as those of a system call are
  * @cpu: CPU number, -1 for a task on any CPU
- * @task: task to count, NULL for all of a CPU
+ * @task: task to count, NULL for all of a CPU; for that the running task needs what
+ *	perf_allow_cpu() requires
  * @callback: overflow handler, NULL to write records
  * @context: value of perf_event::overflow_handler_context
  *
  * Context: may sleep
- * Return: the event, to be released by perf_event_release_kernel(), or an ERR_PTR()
+ * Return: the event, to be released by perf_event_release_kernel(), or an ERR_PTR(): -EINVAL (for
+ *	AUX output and actions, too), -ENOENT, -EACCES, -ESRCH if the task exits, -ENODEV if the CPU
+ *	is offline, -EBUSY, -ENOMEM, or an errno of pmu::event_init
  */
 struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr, int cpu,
 						    struct task_struct *task,
@@ -318,7 +321,7 @@ int perf_event_release_kernel(struct perf_event *event);
  * perf_event_enable - enable an event
  * @event: the event
  *
- * Context: may sleep
+ * Context: may sleep; or interrupts off, for an event of the running task or of this CPU
  */
 void perf_event_enable(struct perf_event *event);
 
@@ -328,7 +331,7 @@ void perf_event_enable(struct perf_event *event);
  *
  * When the function returns the event has stopped counting.
  *
- * Context: may sleep
+ * Context: may sleep; or interrupts off, for an event of the running task or of this CPU
  */
 void perf_event_disable(struct perf_event *event);
 

@@ -408,6 +408,8 @@ static inline void perf_restore_debug_store(void)				{ }
  * perf_event_init_cpu - let the events of a CPU count if the CPU is online
  * @cpu: number of the CPU
  *
+ * Nothing is done in CPUHP_PERF_PREPARE, where the CPU is offline.
+ *
  * Context: CPU hotplug, may sleep
  * Return: 0
  */
@@ -417,7 +419,10 @@ int perf_event_init_cpu(unsigned int cpu);
  * perf_event_exit_cpu - stop the events of a CPU that is taken offline
  * @cpu: number of the CPU
  *
- * Context: CPU hotplug, may sleep
+ * In CPUHP_PERF_PREPARE, where the CPU is dead, its rotation timers are cancelled. At reboot the
+ * function is called for all CPUs.
+ *
+ * Context: CPU hotplug or reboot, may sleep
  * Return: 0
  */
 int perf_event_exit_cpu(unsigned int cpu);
@@ -432,6 +437,10 @@ int perf_event_exit_cpu(unsigned int cpu);
 static inline void perf_lopwr_cb(bool mode)					{ }
 #endif
 
+/*
+ * Fills @entries with at most @cnt branches, the newest first. Returns their number; 0 without a
+ * driver, or if no event on this CPU has branch records. Context: any, NMI included.
+ */
 typedef int (perf_snapshot_branch_stack_t)(struct perf_branch_entry *entries, unsigned int cnt);
 DECLARE_STATIC_CALL(perf_snapshot_branch_stack, perf_snapshot_branch_stack_t);
 

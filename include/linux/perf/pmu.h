@@ -69,7 +69,8 @@ struct hw_perf_event_extra {
  * @state: PERF_HES_*
  * @prev_count: value of the counter when perf_event::count was last updated
  * @sample_period: current period, in events
- * @last_period: period that ended with the overflow being handled, in events
+ * @last_period: period in progress, in events; at an overflow, until the next one is begun, the one
+ *	that has ended
  * @period_left: events until the next overflow
  * @interrupts_seq: jiffies when @interrupts was counted
  * @interrupts: overflows in that tick; PERF_THROTTLED while the event is throttled
@@ -182,7 +183,7 @@ enum perf_pmu_scope {
 
 /* Kinds of transaction. */
 #define PERF_PMU_TXN_ADD	0x1	/* events of one group are being added */
-#define PERF_PMU_TXN_READ	0x2	/* events of one group are being read */
+#define PERF_PMU_TXN_READ	0x2	/* not used; some drivers test for it */
 
 /* pmu::dev of a PMU that has no place in sysfs. */
 #define PMU_NULL_DEV	((void *)(~0UL))
@@ -202,7 +203,8 @@ struct perf_sched_slot {
 /**
  * struct perf_schedule - events of one PMU that run on a CPU at the same time
  * @nr: slots in use, 0 to PERF_SCHED_SLOTS
- * @user: the task has events that user space may read from the counter, in this schedule or waiting
+ * @user: the task has events with PERF_EVENT_FLAG_USER_READ_CNT, in this schedule or waiting; the
+ *	x86 driver does not set the flag
  * @task_mask: bit mask of the slots that belong to a task's context; the others belong to the CPU
  *	side
  * @slot: events in the order of falling priority, with their counters
@@ -250,7 +252,7 @@ struct perf_schedule {
  * @pmu_enable: let the PMU run; optional
  * @pmu_disable: stop the whole PMU so that it can be changed; optional
  * @event_init: initialize @event if this PMU supports it. May sleep. Return -ENOENT to let other
- *	PMUs be tried; -ENODEV, -EBUSY, -EINVAL, -EOPNOTSUPP or -EACCES to end the search
+ *	PMUs be tried; any other errno ends the search, with the reason passed to perf_refuse()
  * @event_mapped: the event's buffer has been mapped; mmap_lock is held
  * @event_unmapped: the event's buffer is being unmapped; mmap_lock is held
  * @add: assign a counter of this CPU to the event, and start it with PERF_EF_START. Return a
@@ -260,7 +262,7 @@ struct perf_schedule {
  *	update address filters
  * @stop: stop counting; PERF_EF_UPDATE. May be called by the overflow handler, in NMI
  * @read: update perf_event::count of an event that runs on this CPU. Any context, NMI included
- * @start_txn: begin to add or read the events of a group; optional
+ * @start_txn: begin to add the events of a group; optional
  * @commit_txn: end the transaction. Return a negative errno if the group cannot be scheduled
  * @cancel_txn: abort the transaction
  * @event_idx: value of perf_event_mmap_page::index; 0 if user space cannot read the counter;
@@ -380,8 +382,10 @@ void perf_pmu_disable(struct pmu *pmu);
 void perf_pmu_enable(struct pmu *pmu);
 
 /**
- * perf_pmu_resched - compile all schedules again; those of tasks that sleep when these run next
+ * perf_pmu_resched - compile a PMU's schedules again after its constraints have changed
  * @pmu: PMU with changed constraints; the caller excludes other calls for it
+ *
+ * The schedule of a task that is not running is compiled when the task runs next.
  *
  * Context: process context; may sleep
  */
@@ -468,7 +472,8 @@ void perf_swevent_put_recursion_context(int rctx);
  * @fmt: reason, a string literal: "field: rule". Only %lld, %llu and %llx, at most three
  *
  * The thread reads the reason from /proc/sys/kernel/perf_event_error. The text is formatted when it
- * is read, so a refusal costs a few stores.
+ * is read, so a refusal costs a lock of its own and a few stores. The literal of a module may have
+ * been freed by then, so the file says "refused by a module"; the tracepoint has the text.
  *
  * Context: process context; any lock may be held
  * Return: @err

@@ -315,6 +315,8 @@ long perf_output_copy_aux(struct perf_output_handle *aux_handle,
  *	may be used
  * @event: event of the driver's PMU, inherited or not
  *
+ * If the area is full the event is disabled and its reader is woken; the driver leaves it stopped.
+ *
  * Context: on the event's CPU, interrupts off
  * Return: the value of pmu::setup_aux; NULL if there is no area, it belongs to another PMU, is full
  *	or in use
@@ -627,7 +629,8 @@ void perf_callchain_kernel(struct perf_callchain_entry_ctx *entry, struct pt_reg
  * @crosstask: the chain is of another task than the running one: no user part
  * @add_mark: store a PERF_CONTEXT_* marker before each part
  *
- * Context: any, NMI included; preemption stays off until the chain has been used
+ * Context: any, NMI included; preemption off, which the caller leaves off until it has used the
+ *	chain
  * Return: the chain; NULL if no buffer is free
  */
 struct perf_callchain_entry *get_perf_callchain(struct pt_regs *regs, bool kernel, bool user,

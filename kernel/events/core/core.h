@@ -9,7 +9,7 @@
  *     those of two CPUs by address)
  *       parent event->child_mutex (that of a leader's parent, then those of its siblings' parents)
  *         mm->mmap_lock (held by the caller of mmap(2); address filters walk the mappings)
- *           event->mmap_mutex
+ *           event->mmap_mutex (within it perf_buffers_lock, and charge_mutex)
  *             rq->lock (held by the scheduler around its hooks)
  *               ctx->lock: the task's, then the CPU's, then within it any of the CPU's cgroups'
  *
@@ -230,7 +230,8 @@ extern atomic_t perf_nr_tracepoints;
  * struct perf_cpu_pmu_context - one PMU on one CPU
  * @epc: the PMU context of the CPU's own context
  * @cpu_side_seq: incremented when the CPU side's groups for this PMU change; never 0
- * @alone_seq: changes with what the PMU's driver assigns; 0 or with bit 63, the same on all CPUs
+ * @alone_seq: generation of the driver's constraints, the same on all CPUs, see
+ *	perf_pmu_resched(); 0 or with bit 63, so never a value of @cpu_side_seq
  * @nr_cpu_side: enabled groups of the CPU side (CPU and active cgroup contexts) for this PMU
  * @nr_cpu_side_running: entries of @cpu_side
  * @cpu_side: leaders of the CPU side's groups that are running
@@ -285,7 +286,7 @@ static __always_inline u64 perf_ctx_time(const struct perf_event_context *ctx)
 
 /*
  * Stops the reading of the clock until perf_ctx_thaw(), @now in terms of perf_clock(). What happens
- * to events under one lock happens at one time: an event that is enabled and starts has been
+ * to events meanwhile happens at one time: an event that is enabled and starts has been
  * enabled and running for the same time. ctx->lock.
  */
 static inline void perf_ctx_freeze(struct perf_event_context *ctx, u64 now)

@@ -7,7 +7,8 @@
  * list when the probe is hit. The three PMUs differ in how they find an event's probe.
  *
  * Locks: event_mutex, in the tracing functions that are called at open and close. Hits are handled
- * under RCU with preemption off, in any context.
+ * under RCU with preemption off, in any context. A hit that concerns another task takes the lock of
+ * that task's context, too; only tracepoints of the scheduler have one, so this is never in NMI.
  */
 #include <linux/capability.h>
 #include <linux/export.h>

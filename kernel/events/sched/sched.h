@@ -36,7 +36,7 @@ bool perf_ctx_is_elsewhere(struct perf_event_context *ctx);
 /**
  * perf_event_call - run a function where an event's context may be changed
  * @event: referenced; may be leaving its context
- * @fn: as for perf_ctx_call()
+ * @fn: as for perf_ctx_call(); returns neither -ESTALE nor -ESRCH
  * @arg: argument of @fn
  *
  * No lock is needed: the context of an event changes only when a PMU's CPU events are moved to

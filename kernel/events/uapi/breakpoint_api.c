@@ -19,7 +19,7 @@
  * @attr: new bp_addr, bp_len, bp_type and disabled; other members are ignored
  *
  * Context: may sleep; or interrupts off if @bp is the current task's, because disabling and
- *	enabling an event of this CPU takes only its context's lock
+ *	enabling an event that is active on this CPU needs no cross-call
  * Return: 0, and the breakpoint is enabled unless attr.disabled; or an errno of
  *	register_perf_hw_breakpoint(), and the breakpoint is unchanged
  */
