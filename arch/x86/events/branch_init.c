@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * pmu::event_init of events with branch records: from perf_event_attr::branch_sample_type to the
- * filters of hardware and software, see deep.h.
+ * filters of hardware and software, see lbr.h.
  *
  * Context: process, may sleep.
  */
 #include <linux/bitops.h>
 
 #include "branch.h"
-#include "deep.h"
+#include "lbr.h"
 
 /* What a call stack cannot be combined with: all that selects branches. */
 #define BRANCH_OTHER_KINDS							\

@@ -12,7 +12,7 @@
 #include <asm/nmi.h>
 
 #include "branch.h"
-#include "deep.h"
+#include "lbr.h"
 #include "exclusive.h"
 #include "intel/bts.h"
 #include "intel/pebs.h"
@@ -537,7 +537,7 @@ static bool x86_msrs_cpu_enabled(int cpu, void *unused)
 static void x86_msrs_stop_cpu(void *unused)
 {
 	x86_counters_disable(this_cpu_ptr(&x86_pmu_cpu), ~0ULL);
-	x86_deep_cpu_stop(this_cpu_ptr(&x86_pmu_cpu));
+	x86_lbr_cpu_stop(this_cpu_ptr(&x86_pmu_cpu));
 }
 
 static bool x86_branches_cpu_on(int cpu, void *unused)
@@ -549,8 +549,8 @@ static void x86_branches_stop_unused(void *unused)
 {
 	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 
-	if (!cpu->deep)
-		x86_deep_cpu_stop(cpu);
+	if (!cpu->lbr)
+		x86_lbr_cpu_stop(cpu);
 }
 
 /*

@@ -20,7 +20,7 @@
 #include <asm/timer.h>
 #include <asm/tsc.h>
 
-#include "deep.h"
+#include "lbr.h"
 #include "exclusive.h"
 #include "intel/bts.h"
 #include "intel/pebs.h"
@@ -42,8 +42,8 @@ static void x86_irq_sample(struct x86_pmu_cpu *cpu, struct perf_event *event, st
 		return;
 	/* The sample belongs to the period that has ended. */
 	perf_sample_data_init(&data, 0, period);
-	if (unlikely(event->hw.flags & X86_EVENT_DEEP))
-		x86_deep_sample(cpu, event, &data);
+	if (unlikely(event->hw.flags & X86_EVENT_BRANCHES))
+		x86_lbr_sample(cpu, event, &data);
 	if (perf_event_overflow(event, &data, regs))
 		x86_event_stop(event, 0);
 }
@@ -159,13 +159,13 @@ static void x86_irq_ack_status(const struct x86_pmu_cpu *cpu, u64 status)
  * The bits of the status that mean a sample with branch records of the registers. Adaptive records
  * have branches themselves.
  */
-static u64 x86_irq_deep_status(const struct x86_pmu_cpu *cpu)
+static u64 x86_irq_lbr_status(const struct x86_pmu_cpu *cpu)
 {
-	if (!(cpu->deep & cpu->precise))
-		return cpu->deep;
+	if (!(cpu->lbr & cpu->precise))
+		return cpu->lbr;
 	if (cpu->pmu->precise_format >= INTEL_PEBS_ADAPTIVE)
-		return cpu->deep & ~cpu->precise;
-	return cpu->deep | GLOBAL_STATUS_BUFFER_OVF;
+		return cpu->lbr & ~cpu->precise;
+	return cpu->lbr | GLOBAL_STATUS_BUFFER_OVF;
 }
 
 /* Counters that run while the status is cleared can overflow without another interrupt. */
@@ -174,8 +174,8 @@ static u64 x86_irq_take_status(struct x86_pmu_cpu *cpu)
 	u64 status = x86_irq_read_status(), taken = 0;
 
 	while (status) {
-		if (unlikely(cpu->deep && status & x86_irq_deep_status(cpu)))
-			x86_deep_irq_log(cpu);
+		if (unlikely(cpu->lbr && status & x86_irq_lbr_status(cpu)))
+			x86_lbr_irq_log(cpu);
 		x86_irq_ack_status(cpu, status);
 		taken |= status;
 		status = x86_pmu_regs.ack_while_on ? x86_irq_read_status() & ~taken : 0;
@@ -260,8 +260,8 @@ int x86_irq_status(struct pt_regs *regs)
 	n = x86_irq_handle_all(cpu, regs);
 	if (x86_pmu_regs.ack_lvt)
 		apic_write(APIC_LVTPC, APIC_DM_NMI);
-	if (unlikely(cpu->deep))
-		x86_deep_irq_end(cpu);
+	if (unlikely(cpu->lbr))
+		x86_lbr_irq_end(cpu);
 	else
 		cpu->branches_frozen = true;
 	cpu->halted = false;
@@ -298,16 +298,16 @@ int x86_irq_scan(struct pt_regs *regs)
 	u64 over;
 	int n;
 
-	if (unlikely(cpu->deep))
-		x86_deep_irq_begin(cpu);
+	if (unlikely(cpu->lbr))
+		x86_lbr_irq_begin(cpu);
 	if (x86_pmu_regs.ack_lvt)
 		apic_write(APIC_LVTPC, APIC_DM_NMI);
 	over = cpu->pmu ? x86_irq_find_overflows(cpu) : 0;
 	if (x86_pmu_regs.netburst)
 		x86_select_ack(cpu, over);
 	n = x86_irq_overflow_set(cpu, over, regs);
-	if (unlikely(cpu->deep))
-		x86_deep_irq_end(cpu);
+	if (unlikely(cpu->lbr))
+		x86_lbr_irq_end(cpu);
 	return x86_irq_account(cpu, n);
 }
 

@@ -12,7 +12,7 @@
  *
  *	no hardware	pmu assign probe exclusive callchain branch intel/p4 intel/pebs_record
  *			intel/datasrc, tables of models
- *	registers	extra intel/tfa intel/ds intel/bts_sample intel/bts counter branch_regs deep
+ *	registers	extra intel/tfa intel/ds intel/bts_sample intel/bts counter branch_regs lbr
  *			intel/pebs_store intel/pebs intel/smi intel/topdown amd/node
  *	policy		sched irq
  *	entry points	rdpmc branch_init intel/pebs_init event_init sysfs kvm debug
@@ -90,9 +90,8 @@
 #define X86_EVENT_PRECISE	BIT(12)	/* samples are records of the processor, see intel/pebs.h */
 #define X86_EVENT_BATCH		BIT(13)	/* many records to one interrupt; X86_EVENT_PRECISE, too */
 #define X86_EVENT_TOPDOWN	BIT(15)	/* slots or a metric, see intel/topdown.c */
-#define X86_EVENT_DEEP		X86_EVENT_BRANCHES	/* see deep.h */
 /* has registers beside its counter */
-#define X86_EVENT_SPECIAL	(X86_EVENT_PRECISE | X86_EVENT_TOPDOWN | X86_EVENT_DEEP)
+#define X86_EVENT_SPECIAL	(X86_EVENT_PRECISE | X86_EVENT_TOPDOWN | X86_EVENT_BRANCHES)
 
 /* ---------------------------------------------------------------- model tables */
 
@@ -394,7 +393,7 @@ struct x86_pmu {
  * @guest_only: subset of @loaded that must run only in a guest
  * @special: subset of @loaded, events with a flag of X86_EVENT_SPECIAL, and those on counters that
  *	microcode uses
- * @deep: subset of @special, events with a flag of X86_EVENT_DEEP
+ * @lbr: subset of @special, events with a flag of X86_EVENT_BRANCHES
  * @merged: odd counters that extend the counter before them: their select is X86_SELECT_MERGE,
  *	they have no event, and their low 16 bits are bits 63:48 of that counter
  * @precise: counters that write records instead of interrupting, with an event or without
@@ -410,7 +409,7 @@ struct x86_pmu {
  * @metrics: subset of @loaded, top-down metrics that are running
  * @metrics_read: subset of @metrics, updated by the last read of their group
  * @branches_on: branch recording was enabled
- * @branches_frozen: an interrupt without events in @deep can have disabled it again
+ * @branches_frozen: an interrupt without events in @lbr can have disabled it again
  * @dirty: counters without an event, with a value that reveals activity of @owner;
  *	X86_METRICS_BIT: PERF_METRICS has such a value
  * @fixed_ctrl: value that FIXED_CTR_CTRL should have
@@ -440,7 +439,7 @@ struct x86_pmu_cpu {
 	u64				host_only;
 	u64				guest_only;
 	u64				special;
-	u64				deep;
+	u64				lbr;
 	u64				merged;
 	u64				precise;
 	u64				pebs_enable;

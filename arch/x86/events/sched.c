@@ -8,7 +8,7 @@
 #include <linux/mmu_context.h>
 
 #include "assign.h"
-#include "deep.h"
+#include "lbr.h"
 #include "intel/pebs.h"
 #include "pmu.h"
 #include "topdown.h"
@@ -246,7 +246,7 @@ void x86_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *
 	if (!sched_in && cpu->batch && intel_pebs_is_pending())
 		x86_sched_drain(cpu);
 	if (sched_in)
-		x86_deep_sched_task(cpu);
+		x86_lbr_sched_task(cpu);
 }
 
 static void x86_sched_unload_one(struct x86_pmu_cpu *cpu, unsigned int idx, u64 owner)
@@ -287,7 +287,7 @@ static noinline u64 x86_sched_unload_metrics(struct x86_pmu_cpu *cpu, u64 counte
 /* The event of a guest's branch records has no counter. Returns the counters that are left. */
 static noinline u64 x86_sched_unload_guest(struct x86_pmu_cpu *cpu, u64 counters)
 {
-	x86_deep_unload_guest(cpu, cpu->event[INTEL_PMC_IDX_FIXED_VLBR]);
+	x86_lbr_unload_guest(cpu, cpu->event[INTEL_PMC_IDX_FIXED_VLBR]);
 	WRITE_ONCE(cpu->event[INTEL_PMC_IDX_FIXED_VLBR], NULL);
 	cpu->guest_only &= ~X86_GUEST_BRANCHES;
 	x86_cpu_clear_bits(loaded, X86_GUEST_BRANCHES);
@@ -312,8 +312,8 @@ static noinline u64 x86_sched_unload_special(struct x86_pmu_cpu *cpu, u64 counte
 	if (stop & cpu->enabled)
 		x86_counters_disable(cpu, stop);
 	x86_cpu_clear_bits(irq_owned, counters);
-	if (counters & cpu->deep)
-		x86_deep_unload(cpu, counters & cpu->deep);
+	if (counters & cpu->lbr)
+		x86_lbr_unload(cpu, counters & cpu->lbr);
 	return counters;
 }
 
@@ -557,11 +557,11 @@ static int x86_sched_load_special(struct x86_pmu_cpu *cpu, struct perf_event *ev
 	if (event->hw.flags & X86_EVENT_TOPDOWN && cpu->loaded & X86_METRICS)
 		return PERF_HES_STOPPED;
 	if (event->hw.flags & X86_EVENT_GUEST_BRANCHES) {
-		x86_deep_load_guest(cpu, event);
+		x86_lbr_load_guest(cpu, event);
 		return PERF_HES_STOPPED;
 	}
-	if (event->hw.flags & X86_EVENT_DEEP)
-		x86_deep_load(cpu, event);
+	if (event->hw.flags & X86_EVENT_BRANCHES)
+		x86_lbr_load(cpu, event);
 	if (x86_sched_batch_needs_task(event))
 		perf_sched_cb_inc(event->pmu);
 	if (!(event->hw.flags & X86_EVENT_SAMPLING)) {

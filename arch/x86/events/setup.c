@@ -16,7 +16,7 @@
 #include <asm/cpu.h>
 #include <asm/nmi.h>
 
-#include "deep.h"
+#include "lbr.h"
 #include "intel/bts.h"
 #include "intel/ds.h"
 
@@ -66,7 +66,7 @@ static void x86_setup_reset_cpu(struct x86_pmu_cpu *cpu)
 {
 	guard(irqsave)();
 	x86_pmu_cpu_reset(cpu);
-	x86_deep_cpu_reset(cpu);
+	x86_lbr_cpu_reset(cpu);
 	intel_bts_cpu_reset();
 	intel_ds_cpu_reset();
 }
@@ -227,7 +227,7 @@ static int __init x86_setup_register_all(void)
 
 		if (x86_nr_pmus > 1)
 			pmu.filter = x86_pmu_filter;
-		pmu.task_ctx_cache = x86_deep_task_cache(xpmu);
+		pmu.task_ctx_cache = x86_lbr_task_cache(xpmu);
 		pmu.capabilities = xpmu->pmu.capabilities;
 		xpmu->pmu = pmu;
 		ret = x86_setup_register_pmu(xpmu, x86_nr_pmus > 1 ? hybrid_name[i] : "cpu",

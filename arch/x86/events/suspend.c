@@ -12,7 +12,7 @@
 #include <linux/syscore_ops.h>
 #include <asm/apic.h>
 
-#include "deep.h"
+#include "lbr.h"
 #include "intel/bts.h"
 #include "intel/pebs.h"
 #include "topdown.h"
@@ -45,7 +45,7 @@ static void x86_pmu_resume(SYSCORE_DATA)
 		return;
 	perf_events_lapic_init();
 	intel_smi_cpu_starting();
-	x86_deep_cpu_reset(cpu);
+	x86_lbr_cpu_reset(cpu);
 	x86_pmu_cpu_restore(cpu);
 	x86_topdown_resume(cpu);
 	intel_bts_cpu_restore();

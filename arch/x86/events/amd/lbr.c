@@ -11,7 +11,7 @@
 #include <linux/static_call.h>
 
 #include "../branch.h"
-#include "../deep.h"
+#include "../lbr.h"
 #include "models.h"
 
 static const u16 lbr_map[PERF_SAMPLE_BRANCH_MAX_SHIFT] = { X86_BRANCH_MAP };
@@ -75,6 +75,6 @@ void __init amd_lbr_setup(struct x86_pmu *xpmu)
 		return;
 	xpmu->branches = &lbr_amd;
 	xpmu->branch_layout = X86_BRANCH_TO_VALID | X86_BRANCH_FUSED;
-	static_call_update(perf_snapshot_branch_stack, x86_deep_snapshot);
+	static_call_update(perf_snapshot_branch_stack, x86_lbr_snapshot);
 	pr_info("perf: %u branch records, LbrExtV2\n", lbr_amd.depth);
 }

@@ -12,7 +12,7 @@
 #include <asm/intel-family.h>
 
 #include "../branch.h"
-#include "../deep.h"
+#include "../lbr.h"
 #include "../exclusive.h"
 #include "models.h"
 
@@ -133,7 +133,7 @@ static void __init lbr_setup_done(struct x86_pmu *xpmu, const struct x86_branche
 	xpmu->branches = b;
 	xpmu->branch_layout = layout;
 	x86_lbr_with_pt = b->flags & X86_BRANCHES_WITH_PT;
-	static_call_update(perf_snapshot_branch_stack, x86_deep_snapshot);
+	static_call_update(perf_snapshot_branch_stack, x86_lbr_snapshot);
 }
 
 static void __init lbr_setup_ring(struct x86_pmu *xpmu)

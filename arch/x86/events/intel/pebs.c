@@ -27,7 +27,7 @@
 #include <asm/tsc.h>
 
 #include "../branch.h"
-#include "../deep.h"
+#include "../lbr.h"
 #include "ds.h"
 #include "models.h"
 #include "pebs.h"
@@ -102,7 +102,7 @@ static u64 pebs_find_insn(struct x86_pmu_cpu *cpu, u64 ip, struct pt_regs *regs)
 	bool kernel = x86_address_is_kernel(ip);
 	struct perf_branch_entry last;
 
-	if (!in_nmi() || !x86_deep_newest(cpu, &last) || x86_address_is_kernel(last.to) != kernel)
+	if (!in_nmi() || !x86_lbr_newest(cpu, &last) || x86_address_is_kernel(last.to) != kernel)
 		return 0;
 	if (last.to == ip)
 		return last.from;
@@ -335,9 +335,9 @@ static void pebs_sample_branches(struct x86_pmu_cpu *cpu, struct perf_event *eve
 {
 	BUILD_BUG_ON(sizeof(struct x86_branch_raw) != 3 * sizeof(*r->branches));
 	if (r->nr_branches)
-		x86_deep_sample_logged(cpu, event, data, (const void *)r->branches, r->nr_branches);
+		x86_lbr_sample_logged(cpu, event, data, (const void *)r->branches, r->nr_branches);
 	else if (cpu->pmu->precise_format < INTEL_PEBS_ADAPTIVE && in_nmi())
-		x86_deep_sample(cpu, event, data);
+		x86_lbr_sample(cpu, event, data);
 }
 
 /*

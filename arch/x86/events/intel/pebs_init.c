@@ -9,7 +9,7 @@
 #include <asm/timer.h>
 
 #include "../branch.h"
-#include "../deep.h"
+#include "../lbr.h"
 #include "ds.h"
 #include "models.h"
 #include "pebs.h"

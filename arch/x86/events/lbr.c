@@ -21,7 +21,7 @@
 #include <asm/idtentry.h>
 
 #include "branch.h"
-#include "deep.h"
+#include "lbr.h"
 
 /**
  * struct x86_branch_sample - branch records of a sample
@@ -41,7 +41,7 @@ struct x86_branch_sample {
  * @stack_users: those in call-stack mode; no others are loaded then
  * @stack: whose call stack the registers hold, of an event of a task; NULL: of none
  * @freezes: recording was started with a freeze by the interrupt
- * @stopped: x86_deep_snapshot() reads the registers, and an NMI must not start recording
+ * @stopped: x86_lbr_snapshot() reads the registers, and an NMI must not start recording
  * @restart: an NMI would have started it meanwhile
  * @logged: @log is valid for the interrupt being handled
  * @seq: changes with each use of the registers
@@ -68,17 +68,17 @@ struct x86_branch_cpu {
 static DEFINE_PER_CPU(struct x86_branch_cpu, x86_branch_cpu);
 
 /* With version 4 a flag of the status freezes the records; before, DEBUGCTL.LBR is cleared. */
-static bool deep_freeze_clears_lbr(const struct x86_pmu_cpu *cpu)
+static bool lbr_freeze_clears_lbr(const struct x86_pmu_cpu *cpu)
 {
 	return cpu->pmu->branches->kind == X86_BRANCHES_RING && cpu->pmu->version < 4;
 }
 
-static bool deep_has_buffer(const struct x86_pmu *xpmu)
+static bool lbr_has_buffer(const struct x86_pmu *xpmu)
 {
 	return xpmu->branches->kind == X86_BRANCHES_BUFFER;
 }
 
-static bool deep_has_info(const struct x86_pmu *xpmu)
+static bool lbr_has_info(const struct x86_pmu *xpmu)
 {
 	return xpmu->branch_layout & X86_BRANCH_INFO;
 }
@@ -86,7 +86,7 @@ static bool deep_has_info(const struct x86_pmu *xpmu)
 /* ------------------------------------------------------------- call-stack mode */
 
 /* What was saved for the event's task; NULL: nothing, or what the other kind of user saved. */
-static const struct x86_branch_task *deep_saved(const struct perf_event *event, bool guest)
+static const struct x86_branch_task *lbr_saved(const struct perf_event *event, bool guest)
 {
 	const struct x86_branch_task *task = perf_event_task_data(event);
 
@@ -94,28 +94,28 @@ static const struct x86_branch_task *deep_saved(const struct perf_event *event, 
 }
 
 /* Do the registers hold it still, without another use since? */
-static bool deep_saved_is_there(const struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
-				const struct x86_branch_task *task)
+static bool lbr_saved_is_there(const struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
+			       const struct x86_branch_task *task)
 {
 	return task && task->seq == br->seq && task->cpu == smp_processor_id() &&
 	       x86_branches_are_kept(xpmu->branches, task);
 }
 
 /* Fills the registers with a call stack; @task is NULL for an empty one. */
-static void deep_stack_restore(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
-			       const struct x86_branch_task *task)
+static void lbr_stack_restore(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
+			      const struct x86_branch_task *task)
 {
-	if (!deep_saved_is_there(br, xpmu, task))
+	if (!lbr_saved_is_there(br, xpmu, task))
 		x86_branches_write_stack(xpmu->branches, task, xpmu->branch_layout);
 }
 
-static void deep_stack_save(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
-			    struct x86_branch_task *task)
+static void lbr_stack_save(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
+			   struct x86_branch_task *task)
 {
 	const struct x86_branches *b = xpmu->branches;
 
 	task->top = x86_branches_newest(b);
-	task->nr = x86_branches_read(b, task->top, deep_has_info(xpmu), task->entry);
+	task->nr = x86_branches_read(b, task->top, lbr_has_info(xpmu), task->entry);
 	task->cpu = smp_processor_id();
 	task->seq = br->seq;
 	task->guest = false;
@@ -125,23 +125,23 @@ static void deep_stack_save(struct x86_branch_cpu *br, const struct x86_pmu *xpm
  * The first event finds the registers with the stack of another task, or none. An event of a task
  * may also find that of a task before in them, if an event of the CPU has stayed.
  */
-static void deep_stack_load(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
-			    const struct perf_event *event)
+static void lbr_stack_load(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
+			   const struct perf_event *event)
 {
 	const struct x86_branch_task *task = perf_event_task_data(event);
 
 	if (br->stack_users++ && (!task || task == br->stack))
 		return;
 	br->stack = task;
-	deep_stack_restore(br, xpmu, deep_saved(event, false));
+	lbr_stack_restore(br, xpmu, lbr_saved(event, false));
 }
 
 /* Leaves in the registers the stack of the event's task, or else nothing of other tasks. */
-static void deep_branches_hand_over(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
-				    const struct perf_event *event)
+static void lbr_hand_over(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
+			  const struct perf_event *event)
 {
 	if (x86_event_branch_stack(event))
-		deep_stack_load(br, xpmu, event);
+		lbr_stack_load(br, xpmu, event);
 	else
 		x86_branches_mark(xpmu->branches);
 	br->seq++;
@@ -151,8 +151,8 @@ static void deep_branches_hand_over(struct x86_branch_cpu *br, const struct x86_
  * Events of one task have the same data. The task of an event that is not ACTIVE continues without
  * it: what is in the registers now is no stack when the event is loaded again.
  */
-static void deep_stack_unload(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
-			      const struct perf_event *event, struct x86_branch_task **saved)
+static void lbr_stack_unload(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
+			     const struct perf_event *event, struct x86_branch_task **saved)
 {
 	struct x86_branch_task *task = perf_event_task_data(event);
 
@@ -163,13 +163,13 @@ static void deep_stack_unload(struct x86_branch_cpu *br, const struct x86_pmu *x
 		task->seq = 0;
 		return;
 	}
-	deep_stack_save(br, xpmu, task);
+	lbr_stack_save(br, xpmu, task);
 	*saved = task;
 }
 
 /* ------------------------------------------------------------------ on the CPU */
 
-static void deep_branches_select(struct x86_branch_cpu *br, const struct perf_event *event)
+static void lbr_select(struct x86_branch_cpu *br, const struct perf_event *event)
 {
 	const struct hw_perf_event_extra *reg = &event->hw.branch_reg;
 
@@ -182,7 +182,7 @@ static void deep_branches_select(struct x86_branch_cpu *br, const struct perf_ev
 	wrmsrl(reg->reg, reg->config);
 }
 
-static bool deep_needs_info(const struct x86_pmu *xpmu, const struct perf_event *event)
+static bool lbr_needs_info(const struct x86_pmu *xpmu, const struct perf_event *event)
 {
 	u32 none = X86_BRANCH_NO_FLAGS | X86_BRANCH_NO_CYCLES;
 	u32 filter = x86_event_branch_filter(event);
@@ -194,57 +194,57 @@ static bool deep_needs_info(const struct x86_pmu *xpmu, const struct perf_event 
 }
 
 /* Events of a CPU stay while tasks change. */
-static bool deep_needs_sched_task(const struct perf_event *event)
+static bool lbr_needs_sched_task(const struct perf_event *event)
 {
 	return event->attach_state & PERF_ATTACH_SCHED_CB;
 }
 
 /* Is recording off, or on with the other kind of freeze? */
-static bool deep_must_start(const struct x86_pmu_cpu *cpu, const struct x86_branch_cpu *br)
+static bool lbr_must_start(const struct x86_pmu_cpu *cpu, const struct x86_branch_cpu *br)
 {
 	if (!cpu->branches_on || br->freezes == !!br->stack_users)
 		return true;
-	return cpu->branches_frozen && deep_freeze_clears_lbr(cpu);
+	return cpu->branches_frozen && lbr_freeze_clears_lbr(cpu);
 }
 
-static void deep_start(struct x86_pmu_cpu *cpu, struct x86_branch_cpu *br)
+static void lbr_start(struct x86_pmu_cpu *cpu, struct x86_branch_cpu *br)
 {
 	br->freezes = !br->stack_users;
 	x86_branches_start(cpu->pmu->branches, br->freezes);
 }
 
 /**
- * x86_deep_load - prepare the branch records for an event
+ * x86_lbr_load - prepare the branch records for an event
  * @cpu: this CPU
- * @event: event with X86_EVENT_DEEP that is put on its counter, which does not count yet
+ * @event: event with X86_EVENT_BRANCHES that is put on its counter, which does not count yet
  *
  * Context: interrupts disabled.
  */
-void x86_deep_load(struct x86_pmu_cpu *cpu, struct perf_event *event)
+void x86_lbr_load(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 
 	lockdep_assert_irqs_disabled();
-	cpu->deep |= BIT_ULL(event->hw.idx);
-	br->info_users += deep_needs_info(cpu->pmu, event);
-	deep_branches_select(br, event);
-	deep_branches_hand_over(br, cpu->pmu, event);
-	if (deep_must_start(cpu, br)) {
+	cpu->lbr |= BIT_ULL(event->hw.idx);
+	br->info_users += lbr_needs_info(cpu->pmu, event);
+	lbr_select(br, event);
+	lbr_hand_over(br, cpu->pmu, event);
+	if (lbr_must_start(cpu, br)) {
 		cpu->branches_on = true;
-		deep_start(cpu, br);
+		lbr_start(cpu, br);
 	}
 	cpu->branches_frozen = false;
-	if (deep_needs_sched_task(event))
+	if (lbr_needs_sched_task(event))
 		perf_sched_cb_inc(event->pmu);
 }
 
 /**
- * x86_deep_cpu_stop - stop recording
+ * x86_lbr_cpu_stop - stop recording
  * @cpu: this CPU, without events with branch records from now on
  *
  * Context: interrupts disabled.
  */
-void x86_deep_cpu_stop(struct x86_pmu_cpu *cpu)
+void x86_lbr_cpu_stop(struct x86_pmu_cpu *cpu)
 {
 	if (!cpu->branches_on)
 		return;
@@ -255,9 +255,9 @@ void x86_deep_cpu_stop(struct x86_pmu_cpu *cpu)
 }
 
 /* Is an event of a task loaded? It has filled the registers with the task's stack. */
-static bool deep_has_task_event(const struct x86_pmu_cpu *cpu)
+static bool lbr_has_task_event(const struct x86_pmu_cpu *cpu)
 {
-	u64 todo = cpu->deep;
+	u64 todo = cpu->lbr;
 
 	for (; todo; todo &= todo - 1)
 		if (perf_event_task_data(cpu->event[__ffs64(todo)]))
@@ -266,13 +266,13 @@ static bool deep_has_task_event(const struct x86_pmu_cpu *cpu)
 }
 
 /**
- * x86_deep_unload - events with branch records leave their counters
+ * x86_lbr_unload - events with branch records leave their counters
  * @cpu: this CPU
- * @counters: subset of @cpu->deep; their events are still in @cpu->event
+ * @counters: subset of @cpu->lbr; their events are still in @cpu->event
  *
  * Context: interrupts disabled.
  */
-void x86_deep_unload(struct x86_pmu_cpu *cpu, u64 counters)
+void x86_lbr_unload(struct x86_pmu_cpu *cpu, u64 counters)
 {
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 	struct x86_branch_task *saved = NULL;
@@ -282,27 +282,27 @@ void x86_deep_unload(struct x86_pmu_cpu *cpu, u64 counters)
 	 * What other tasks call and return from is no part of a stack, and freezing differs. A
 	 * buffer holds back the interrupt of the counter for whatever event is on it.
 	 */
-	cpu->deep &= ~counters;
-	if ((br->stack_users || deep_has_buffer(cpu->pmu)) && !cpu->deep)
-		x86_deep_cpu_stop(cpu);
+	cpu->lbr &= ~counters;
+	if ((br->stack_users || lbr_has_buffer(cpu->pmu)) && !cpu->lbr)
+		x86_lbr_cpu_stop(cpu);
 	for (; counters; counters &= counters - 1) {
 		struct perf_event *event = cpu->event[__ffs64(counters)];
 
 		if (x86_event_branch_stack(event))
-			deep_stack_unload(br, cpu->pmu, event, &saved);
-		br->info_users -= deep_needs_info(cpu->pmu, event);
-		if (deep_needs_sched_task(event))
+			lbr_stack_unload(br, cpu->pmu, event, &saved);
+		br->info_users -= lbr_needs_info(cpu->pmu, event);
+		if (lbr_needs_sched_task(event))
 			perf_sched_cb_dec(event->pmu);
 	}
 	/* The events of the CPU that stay loaded record the calls of the next task. */
-	if (br->stack_users && !deep_has_task_event(cpu))
+	if (br->stack_users && !lbr_has_task_event(cpu))
 		br->stack = NULL;
 }
 
 /* --------------------------------------------------------------------- guests */
 
 /**
- * x86_deep_load_guest - let a guest have the registers
+ * x86_lbr_load_guest - let a guest have the registers
  * @cpu: this CPU, without other events with branch records
  * @event: event with X86_EVENT_GUEST_BRANCHES
  *
@@ -311,27 +311,27 @@ void x86_deep_unload(struct x86_pmu_cpu *cpu, u64 counters)
  *
  * Context: interrupts disabled.
  */
-void x86_deep_load_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
+void x86_lbr_load_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
-	const struct x86_branch_task *task = deep_saved(event, true);
+	const struct x86_branch_task *task = lbr_saved(event, true);
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 
 	lockdep_assert_irqs_disabled();
-	x86_deep_cpu_stop(cpu);
-	if (!deep_saved_is_there(br, cpu->pmu, task))
+	x86_lbr_cpu_stop(cpu);
+	if (!lbr_saved_is_there(br, cpu->pmu, task))
 		x86_branches_write_guest(cpu->pmu->branches, task, cpu->pmu->branch_layout);
 	br->select = ~0ULL;
 	br->seq++;
 }
 
 /**
- * x86_deep_unload_guest - save what a guest has in the registers
+ * x86_lbr_unload_guest - save what a guest has in the registers
  * @cpu: this CPU
  * @event: event with X86_EVENT_GUEST_BRANCHES
  *
  * Context: interrupts disabled.
  */
-void x86_deep_unload_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
+void x86_lbr_unload_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 	struct x86_branch_task *task = perf_event_task_data(event);
@@ -339,7 +339,7 @@ void x86_deep_unload_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
 	lockdep_assert_irqs_disabled();
 	if (!task)
 		return;
-	deep_stack_save(br, cpu->pmu, task);
+	lbr_stack_save(br, cpu->pmu, task);
 	rdmsrl(cpu->pmu->branches->select, task->select);
 	task->guest = true;
 }
@@ -347,38 +347,38 @@ void x86_deep_unload_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
 /* ---------------------------------------------------------------- task switches */
 
 /**
- * x86_deep_sched_task - separate the records of two tasks, for an event of the CPU
+ * x86_lbr_sched_task - separate the records of two tasks, for an event of the CPU
  * @cpu: this CPU, on which another task has been switched in
  *
  * Context: interrupts disabled.
  */
-void x86_deep_sched_task(struct x86_pmu_cpu *cpu)
+void x86_lbr_sched_task(struct x86_pmu_cpu *cpu)
 {
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 
-	if (!cpu->deep)
+	if (!cpu->lbr)
 		return;
 	if (!br->stack_users) {
 		x86_branches_mark(cpu->pmu->branches);
-	} else if (!deep_has_task_event(cpu)) {
+	} else if (!lbr_has_task_event(cpu)) {
 		/* A stack that belongs to no event of a task is not saved. */
 		br->seq++;
-		deep_stack_restore(br, cpu->pmu, NULL);
+		lbr_stack_restore(br, cpu->pmu, NULL);
 	}
 }
 
 /* ------------------------------------------------------------------- interrupt */
 
 /**
- * x86_deep_irq_begin - an interrupt of a part without a freeze begins
- * @cpu: this CPU, with events in @cpu->deep
+ * x86_lbr_irq_begin - an interrupt of a part without a freeze begins
+ * @cpu: this CPU, with events in @cpu->lbr
  *
  * An interrupt of another counter stops a buffer before it is full. That raises one more interrupt,
  * which finds no cause.
  *
  * Context: NMI.
  */
-void x86_deep_irq_begin(struct x86_pmu_cpu *cpu)
+void x86_lbr_irq_begin(struct x86_pmu_cpu *cpu)
 {
 	u64 val;
 
@@ -388,9 +388,9 @@ void x86_deep_irq_begin(struct x86_pmu_cpu *cpu)
 
 /*
  * A buffer is still being filled when another counter interrupts: its newest entries are the
- * interrupt itself and the branches from there to x86_deep_irq_begin().
+ * interrupt itself and the branches from there to x86_lbr_irq_begin().
  */
-static void deep_drop_interrupt(const struct x86_pmu *xpmu, struct x86_branch_log *log)
+static void lbr_drop_interrupt(const struct x86_pmu *xpmu, struct x86_branch_log *log)
 {
 	struct perf_branch_entry entry;
 	unsigned int i;
@@ -407,14 +407,14 @@ static void deep_drop_interrupt(const struct x86_pmu *xpmu, struct x86_branch_lo
 }
 
 /**
- * x86_deep_irq_log - read the branch records of an interrupt, once
+ * x86_lbr_irq_log - read the branch records of an interrupt, once
  * @cpu: this CPU
  *
  * Call this before the status is acknowledged, which lets the hardware record again.
  *
  * Context: NMI.
  */
-void x86_deep_irq_log(struct x86_pmu_cpu *cpu)
+void x86_lbr_irq_log(struct x86_pmu_cpu *cpu)
 {
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 	const struct x86_branches *b = cpu->pmu->branches;
@@ -423,26 +423,26 @@ void x86_deep_irq_log(struct x86_pmu_cpu *cpu)
 		return;
 	br->logged = true;
 	br->log.top = x86_branches_newest(b);
-	br->log.nr = x86_branches_read(b, br->log.top, br->info_users && deep_has_info(cpu->pmu),
+	br->log.nr = x86_branches_read(b, br->log.top, br->info_users && lbr_has_info(cpu->pmu),
 				       br->log.entry);
-	if (deep_has_buffer(cpu->pmu))
-		deep_drop_interrupt(cpu->pmu, &br->log);
+	if (lbr_has_buffer(cpu->pmu))
+		lbr_drop_interrupt(cpu->pmu, &br->log);
 }
 
 /**
- * x86_deep_irq_end - record again after an interrupt
+ * x86_lbr_irq_end - record again after an interrupt
  * @cpu: this CPU
  *
  * Without events with branch records on the CPU, recording stays off until one is loaded.
  *
  * Context: NMI.
  */
-void x86_deep_irq_end(struct x86_pmu_cpu *cpu)
+void x86_lbr_irq_end(struct x86_pmu_cpu *cpu)
 {
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 
 	br->logged = false;
-	if (!(deep_freeze_clears_lbr(cpu) && !br->stack_users) && !deep_has_buffer(cpu->pmu))
+	if (!(lbr_freeze_clears_lbr(cpu) && !br->stack_users) && !lbr_has_buffer(cpu->pmu))
 		return;
 	if (br->stopped)
 		br->restart = true;
@@ -451,18 +451,18 @@ void x86_deep_irq_end(struct x86_pmu_cpu *cpu)
 }
 
 /**
- * x86_deep_newest - the branch before an interrupt
+ * x86_lbr_newest - the branch before an interrupt
  * @cpu: this CPU
  * @entry: set to the branch
  *
  * Context: NMI.
  * Return: false if none is logged
  */
-bool x86_deep_newest(struct x86_pmu_cpu *cpu, struct perf_branch_entry *entry)
+bool x86_lbr_newest(struct x86_pmu_cpu *cpu, struct perf_branch_entry *entry)
 {
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 
-	x86_deep_irq_log(cpu);
+	x86_lbr_irq_log(cpu);
 	if (!br->log.nr)
 		return false;
 	x86_branch_decode(cpu->pmu->branch_layout, &br->log.entry[0], entry);
@@ -470,7 +470,7 @@ bool x86_deep_newest(struct x86_pmu_cpu *cpu, struct perf_branch_entry *entry)
 }
 
 /* Where INFO has the count of an event; past all counts if the event is not on a counter. */
-static u8 deep_count_shift(const struct x86_pmu_cpu *cpu, const struct perf_event *event)
+static u8 lbr_count_shift(const struct x86_pmu_cpu *cpu, const struct perf_event *event)
 {
 	int idx = event->hw.idx;
 
@@ -480,26 +480,26 @@ static u8 deep_count_shift(const struct x86_pmu_cpu *cpu, const struct perf_even
 }
 
 /* The places of the counts that a sample shows: those of the group, in its order. */
-static unsigned int deep_group_counts(const struct x86_pmu_cpu *cpu, struct perf_event *event,
-				      u8 *shift)
+static unsigned int lbr_group_counts(const struct x86_pmu_cpu *cpu, struct perf_event *event,
+				     u8 *shift)
 {
 	struct perf_event *leader = event->group_leader, *sibling;
 	unsigned int n = 0;
 
 	if (branch_sample_counters(leader))
-		shift[n++] = deep_count_shift(cpu, leader);
+		shift[n++] = lbr_count_shift(cpu, leader);
 	for_each_sibling_event(sibling, leader)
 		if (branch_sample_counters(sibling) && n < LBR_INFO_BR_CNTR_NUM)
-			shift[n++] = deep_count_shift(cpu, sibling);
+			shift[n++] = lbr_count_shift(cpu, sibling);
 	return n;
 }
 
 /* From the order of the counters to that of the events; @counts has nothing else in it. */
-static void deep_order_counts(const struct x86_pmu_cpu *cpu, struct perf_event *event, u64 *counts,
-			      unsigned int nr)
+static void lbr_order_counts(const struct x86_pmu_cpu *cpu, struct perf_event *event, u64 *counts,
+			     unsigned int nr)
 {
 	u8 shift[LBR_INFO_BR_CNTR_NUM];
-	unsigned int i, j, n = deep_group_counts(cpu, event, shift);
+	unsigned int i, j, n = lbr_group_counts(cpu, event, shift);
 
 	for (i = 0; i < nr; i++) {
 		u64 logged = counts[i];
@@ -511,9 +511,9 @@ static void deep_order_counts(const struct x86_pmu_cpu *cpu, struct perf_event *
 	}
 }
 
-static void deep_sample_save(struct x86_pmu_cpu *cpu, struct perf_event *event,
-			     struct perf_sample_data *data, const struct x86_branch_raw *raw,
-			     unsigned int nr, u64 top)
+static void lbr_sample_save(struct x86_pmu_cpu *cpu, struct perf_event *event,
+			    struct perf_sample_data *data, const struct x86_branch_raw *raw,
+			    unsigned int nr, u64 top)
 {
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 	struct x86_branch_sample *sample = in_nmi() ? &br->nmi_sample : &br->sample;
@@ -523,29 +523,29 @@ static void deep_sample_save(struct x86_pmu_cpu *cpu, struct perf_event *event,
 	sample->stack.nr = x86_branch_fill(raw, nr, cpu->pmu->branch_layout,
 					   x86_event_branch_filter(event), sample->entry, counts);
 	if (counts)
-		deep_order_counts(cpu, event, counts, sample->stack.nr);
+		lbr_order_counts(cpu, event, counts, sample->stack.nr);
 	perf_sample_save_brstack(data, event, &sample->stack, counts);
 }
 
 /**
- * x86_deep_sample - add the branch records to a sample
+ * x86_lbr_sample - add the branch records to a sample
  * @cpu: this CPU
- * @event: event with X86_EVENT_DEEP
+ * @event: event with X86_EVENT_BRANCHES
  * @data: its sample, which refers to memory of the CPU until the next call
  *
  * Context: NMI.
  */
-void x86_deep_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
-		     struct perf_sample_data *data)
+void x86_lbr_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
+		    struct perf_sample_data *data)
 {
 	const struct x86_branch_log *log = this_cpu_ptr(&x86_branch_cpu.log);
 
-	x86_deep_irq_log(cpu);
-	deep_sample_save(cpu, event, data, log->entry, log->nr, log->top);
+	x86_lbr_irq_log(cpu);
+	lbr_sample_save(cpu, event, data, log->entry, log->nr, log->top);
 }
 
 /**
- * x86_deep_sample_logged - add branch records that memory holds to a sample
+ * x86_lbr_sample_logged - add branch records that memory holds to a sample
  * @cpu: this CPU
  * @event: event with X86_EVENT_BRANCHES
  * @data: its sample, which refers to memory of the CPU until the next call
@@ -554,9 +554,9 @@ void x86_deep_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
  *
  * Context: interrupts disabled, or NMI.
  */
-void x86_deep_sample_logged(struct x86_pmu_cpu *cpu, struct perf_event *event,
-			    struct perf_sample_data *data, const struct x86_branch_raw *raw,
-			    unsigned int nr)
+void x86_lbr_sample_logged(struct x86_pmu_cpu *cpu, struct perf_event *event,
+			   struct perf_sample_data *data, const struct x86_branch_raw *raw,
+			   unsigned int nr)
 {
 	unsigned int own = 0;
 
@@ -564,14 +564,14 @@ void x86_deep_sample_logged(struct x86_pmu_cpu *cpu, struct perf_event *event,
 	nr = min(nr, X86_BRANCH_MAX);
 	while (own < nr && raw[own].from)
 		own++;
-	deep_sample_save(cpu, event, data, raw, own, -1ULL);
+	lbr_sample_save(cpu, event, data, raw, own, -1ULL);
 }
 
 /* -------------------------------------------------------------------- snapshot */
 
 /* An NMI would overwrite the CPU's log: each entry is converted where it is read. */
-static unsigned int deep_snapshot_entries(const struct x86_pmu *xpmu,
-					  struct perf_branch_entry *entries, unsigned int cnt)
+static unsigned int lbr_snapshot_entries(const struct x86_pmu *xpmu,
+					 struct perf_branch_entry *entries, unsigned int cnt)
 {
 	const struct x86_branches *b = xpmu->branches;
 	struct x86_branch_raw raw;
@@ -579,7 +579,7 @@ static unsigned int deep_snapshot_entries(const struct x86_pmu *xpmu,
 	unsigned int i, n = 0;
 
 	for (i = 0; i < b->depth && n < cnt; i++) {
-		if (!x86_branches_read_one(b, newest, i, deep_has_info(xpmu), &raw))
+		if (!x86_branches_read_one(b, newest, i, lbr_has_info(xpmu), &raw))
 			break;
 		n += x86_branch_decode_one(xpmu->branch_layout, &raw, &entries[n]);
 	}
@@ -587,7 +587,7 @@ static unsigned int deep_snapshot_entries(const struct x86_pmu *xpmu,
 }
 
 /**
- * x86_deep_snapshot - target of the static call perf_snapshot_branch_stack
+ * x86_lbr_snapshot - target of the static call perf_snapshot_branch_stack
  * @entries: set to the branches, newest first
  * @cnt: number of entries that fit
  *
@@ -598,7 +598,7 @@ static unsigned int deep_snapshot_entries(const struct x86_pmu *xpmu,
  * Context: any.
  * Return: number of entries; 0 if no loaded event of this CPU has branch records
  */
-int x86_deep_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
+int x86_lbr_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 {
 	const struct x86_branches *b;
 	struct x86_branch_cpu *br;
@@ -608,7 +608,7 @@ int x86_deep_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 	bool outer;
 
 	local_irq_save(flags);
-	if (unlikely(!this_cpu_read(x86_pmu_cpu.deep))) {
+	if (unlikely(!this_cpu_read(x86_pmu_cpu.lbr))) {
 		local_irq_restore(flags);
 		return 0;
 	}
@@ -619,7 +619,7 @@ int x86_deep_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 	WRITE_ONCE(br->stopped, true);
 	rdmsrl(b->control, control);
 	wrmsrl(b->control, control & ~b->on);
-	cnt = deep_snapshot_entries(xpmu, entries, cnt);
+	cnt = lbr_snapshot_entries(xpmu, entries, cnt);
 	WRITE_ONCE(br->stopped, outer);
 	wrmsrl(b->control, control);
 	if (unlikely(READ_ONCE(br->restart)) && !outer) {
@@ -633,17 +633,17 @@ int x86_deep_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 /* ------------------------------------------------------------------------ CPUs */
 
 /**
- * x86_deep_cpu_reset - the registers of a CPU hold no events' branches any more
+ * x86_lbr_cpu_reset - the registers of a CPU hold no events' branches any more
  * @cpu: this CPU; it starts, stops, or has lost its registers
  *
  * Events that stay loaded record again.
  *
  * Context: interrupts disabled.
  */
-void x86_deep_cpu_reset(struct x86_pmu_cpu *cpu)
+void x86_lbr_cpu_reset(struct x86_pmu_cpu *cpu)
 {
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
-	u64 deep = cpu->deep;
+	u64 todo = cpu->lbr;
 
 	if (!cpu->pmu->branches)
 		return;
@@ -651,22 +651,22 @@ void x86_deep_cpu_reset(struct x86_pmu_cpu *cpu)
 	/* What was saved here is not in the registers any more. */
 	br->seq++;
 	/* Firmware, or a kernel before this one, can have left recording on. */
-	if (!deep) {
+	if (!todo) {
 		x86_branches_stop(cpu->pmu->branches);
 		x86_branches_mark(cpu->pmu->branches);
 		cpu->branches_on = false;
 		return;
 	}
-	deep_branches_select(br, cpu->event[__ffs64(deep)]);
+	lbr_select(br, cpu->event[__ffs64(todo)]);
 	if (br->stack_users)
-		deep_stack_restore(br, cpu->pmu, NULL);
+		lbr_stack_restore(br, cpu->pmu, NULL);
 	else
 		x86_branches_mark(cpu->pmu->branches);
-	deep_start(cpu, br);
+	lbr_start(cpu, br);
 }
 
 /**
- * x86_deep_task_cache - the cache of what tasks keep
+ * x86_lbr_task_cache - the cache of what tasks keep
  * @xpmu: PMU that is not registered yet
  *
  * The PMUs of a hybrid part share it.
@@ -674,7 +674,7 @@ void x86_deep_cpu_reset(struct x86_pmu_cpu *cpu)
  * Context: process, may sleep; the caller is the only one.
  * Return: the cache; NULL if the PMU has no call-stack mode or there is no memory
  */
-struct kmem_cache *x86_deep_task_cache(const struct x86_pmu *xpmu)
+struct kmem_cache *x86_lbr_task_cache(const struct x86_pmu *xpmu)
 {
 	const struct x86_branches *b = xpmu->branches;
 	static struct kmem_cache *cache;
