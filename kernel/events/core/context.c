@@ -3,9 +3,10 @@
  * Contexts: allocation, lookup and references.
  *
  * A task gets its context with its first event and keeps it until it exits, or execs a program that
- * its tracers must not see. Contexts are not swapped between tasks: a switch between tasks with similar events is cheap because each task's
- * schedule is compiled (see schedule.c), so a task's event keeps its context. An event of a CPU
- * changes its context when its PMU's events are moved to another CPU (see migrate.c).
+ * its tracers must not see. Contexts are not swapped between tasks: a switch between tasks with
+ * similar events is cheap because each task's schedule is compiled (see schedule.c), so a task's
+ * event keeps its context. An event of a CPU changes its context when its PMU's events are moved to
+ * another CPU (see migrate.c).
  *
  * Locks: task->perf_event_mutex, ctx->mutex, ctx->lock; see core.h.
  */

@@ -6,8 +6,8 @@
  * perf_event_disable_local() is called with interrupts off, the others in process context. A
  * request on a file also applies to the event's children and, with a flag, to its group.
  *
- * Locks: perf_event_call() takes those of all contexts on the event's CPU, perf_event_call_own() that
- * of the event's; child_mutex for the children.
+ * Locks: perf_event_call() takes those of all contexts on the event's CPU, perf_event_call_own()
+ * that of the event's; child_mutex for the children.
  */
 #include "ops.h"
 

@@ -3,8 +3,8 @@
  * Reading counts.
  *
  * The members of a group are read one after the other in one visit to the CPU where they count,
- * under one lock: none starts or stops in between. There is no visit if all members that run there are resident or
- * can be read from here, too (package, scope). Times can be read from anywhere.
+ * under one lock: none starts or stops in between. There is no visit if all members that run there
+ * are resident or can be read from here, too (package, scope). Times can be read from anywhere.
  *
  * Locks: ctx->lock; child_mutex for inherited children.
  */

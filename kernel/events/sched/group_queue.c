@@ -4,11 +4,11 @@
  *
  * In each round every group has the PMU for one slice, which is as long as the longest time between
  * two rotations, see perf_slice_tolerance(). With a shorter one most turns would end in debt, and
- * debts of more than half a slice are forgiven. The queue is in the order of rounds; groups of the same round are in the order in which
- * they entered it. A group that has used its slice, give or take half of it, moves to the end of
- * the next round. What it has run too long or too short (its deficit) is charged to its next slice.
- * The end of the next round mostly is the end of the queue, so the cost of a move does not depend
- * on the number of groups.
+ * debts of more than half a slice are forgiven. The queue is in the order of rounds; groups of the
+ * same round are in the order in which they entered it. A group that has used its slice, give or
+ * take half of it, moves to the end of the next round. What it has run too long or too short (its
+ * deficit) is charged to its next slice. The end of the next round mostly is the end of the queue,
+ * so the cost of a move does not depend on the number of groups.
  *
  * Two bounds keep times without competition from counting for or against a group. pmu_ctx->round,
  * the highest round that was the earliest of a schedule, never decreases, and no group is more than
