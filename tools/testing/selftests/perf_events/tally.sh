@@ -121,19 +121,19 @@ for form in file pipe zstd dir; do
 	result $? "record: each of 150 calls; $form"
 done
 
-recorded -F 1000 -e cpu-clock:u $hot rounds 200000 && shares_are 90 && same same_table $data &&
+recorded -F 4000 -e cpu-clock:u $hot rounds 50000 && shares_are 90 && same same_table $data &&
 	within "hot_a by tally report" \
 		"$(tally report $data | awk '$NF == "hot_a" { print int($1 * 10) }')" 660 840 &&
 	within "outer and what it calls by tally report" \
 		"$(tally report --children $data | awk '$NF == "hot_a" { print int($1 * 10) }')" 660 840
 result $? "record, report: shares of the functions, as perf sees them"
 
-recorded -g -F 1000 -e cpu-clock:u $hot rounds 200000 && same same_chains $data &&
+recorded -g -F 4000 -e cpu-clock:u $hot rounds 50000 && same same_chains $data &&
 	within "main with what it calls" \
 		"$(tally report --children $data | awk '$NF == "main" { print int($1 * 10) }')" 950 1000
 result $? "record -g: the same call chains for both"
 
-recorded --call-graph dwarf,1024 -F 500 -e cpu-clock:u $hot rounds 100000 && same same_samples $data &&
+recorded --call-graph dwarf,1024 -F 2000 -e cpu-clock:u $hot rounds 25000 && same same_samples $data &&
 	tally_chains $data >$list && n=$(lines '^ | hot_a+') && within "samples of hot_a" "$n" 20 5000 &&
 	within "with all callers" "$(lines '^ | hot_a+.* | inner+.* | outer+.* | main+')" $((n - 1)) "$n"
 result $? "record --call-graph dwarf"
