@@ -75,14 +75,13 @@ static void sb_bpf_symbol(const struct bpf_prog *prog, bool unregister)
 			   prog->jited_len, unregister, prog->aux->ksym.name);
 }
 
-/* The functions of a program with subprograms include the main one. */
+/* With subprograms func[0] is the program itself; only @prog has its name. */
 static void sb_bpf_symbols(const struct bpf_prog *prog, bool unregister)
 {
 	const struct bpf_prog_aux *aux = prog->aux;
 
-	if (!aux->func_cnt)
-		sb_bpf_symbol(prog, unregister);
-	for (u32 i = 0; i < aux->func_cnt; i++)
+	sb_bpf_symbol(prog, unregister);
+	for (u32 i = 1; i < aux->func_cnt; i++)
 		sb_bpf_symbol(aux->func[i], unregister);
 }
 

@@ -3,13 +3,19 @@
 #include "bpf_prog.h"
 #include "sideband.h"
 
-static int load_named_program(const char *name)
+static int load_named_program(const char *name, bool with_subprogram)
 {
-	struct bpf_insn code[] = { BPF_MOV64_IMM(BPF_REG_0, 0), BPF_EXIT_INSN() };
+	struct bpf_insn plain[] = { BPF_MOV64_IMM(BPF_REG_0, 0), BPF_EXIT_INSN() };
+	struct bpf_insn nested[] = {
+		{ .code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL, .imm = 1 },
+		BPF_EXIT_INSN(),
+		BPF_MOV64_IMM(BPF_REG_0, 0),
+		BPF_EXIT_INSN(),
+	};
 	union bpf_attr attr = {
 		.prog_type	= BPF_PROG_TYPE_SOCKET_FILTER,
-		.insns		= (uintptr_t)code,
-		.insn_cnt	= ARRAY_SIZE(code),
+		.insns		= (uintptr_t)(with_subprogram ? nested : plain),
+		.insn_cnt	= with_subprogram ? ARRAY_SIZE(nested) : ARRAY_SIZE(plain),
 		.license	= (uintptr_t)"GPL",
 	};
 
@@ -42,6 +48,13 @@ struct bpf_record {
 	uint8_t		tag[8];
 };
 
+static void program_name(const struct bpf_prog_info *info, char *name, size_t size)
+{
+	snprintf(name, size, "bpf_prog_%02x%02x%02x%02x%02x%02x%02x%02x_sidebandtest",
+		 info->tag[0], info->tag[1], info->tag[2], info->tag[3], info->tag[4],
+		 info->tag[5], info->tag[6], info->tag[7]);
+}
+
 static bool bpf_records(void)
 {
 	struct perf_event_attr attr = sideband_attr();
@@ -56,13 +69,11 @@ static bool bpf_records(void)
 	attr.ksymbol = 1;
 	attr.bpf_event = 1;
 	open_sideband(&ring, &attr, 0, -1);
-	fd = load_named_program("sidebandtest");
+	fd = load_named_program("sidebandtest", false);
 	if (fd < 0)
 		skip_case("the program cannot be loaded");
 	program_info(fd, &info);
-	snprintf(name, sizeof(name), "bpf_prog_%02x%02x%02x%02x%02x%02x%02x%02x_sidebandtest",
-		 info.tag[0], info.tag[1], info.tag[2], info.tag[3], info.tag[4], info.tag[5],
-		 info.tag[6], info.tag[7]);
+	program_name(&info, name, sizeof(name));
 	k = (void *)ring_next(&ring);
 	ok &= expect(k && k->h.type == PERF_RECORD_KSYMBOL && k->addr &&
 		     k->len == info.jited_prog_len && k->type == PERF_RECORD_KSYMBOL_TYPE_BPF &&
@@ -91,6 +102,42 @@ static bool bpf_records(void)
 	b = (void *)ring_next(&ring);
 	ok &= expect(b && b->h.type == PERF_RECORD_BPF_EVENT &&
 		     b->type == PERF_BPF_EVENT_PROG_UNLOAD, "BPF_EVENT: unload");
+	close_sideband(&ring);
+	return ok;
+}
+
+/* The program and its subprogram have a symbol each. */
+static bool bpf_subprograms(void)
+{
+	struct perf_event_attr attr = sideband_attr();
+	const struct ksymbol *k;
+	uint64_t addr = 0, len = 0;
+	struct bpf_prog_info info;
+	char name[64];
+	bool ok;
+	int fd;
+
+	attr.ksymbol = 1;
+	open_sideband(&ring, &attr, 0, -1);
+	fd = load_named_program("sidebandtest", true);
+	if (fd < 0)
+		skip_case("the program cannot be loaded");
+	program_info(fd, &info);
+	program_name(&info, name, sizeof(name));
+	k = (void *)ring_next(&ring);
+	ok = expect(k && k->h.type == PERF_RECORD_KSYMBOL && !strcmp(k->name, name),
+		    "KSYMBOL of the program: name \"%s\"", k ? k->name : "");
+	if (k) {
+		addr = k->addr;
+		len = k->len;
+	}
+	k = (void *)ring_next(&ring);
+	ok &= expect(k && k->h.type == PERF_RECORD_KSYMBOL && k->addr != addr &&
+		     !strncmp(k->name, "bpf_prog_", 9) && strcmp(k->name, name),
+		     "KSYMBOL of the subprogram: name \"%s\"", k ? k->name : "");
+	ok &= k && expect_eq("length of both", len + k->len, info.jited_prog_len);
+	ok &= expect(!ring_next(&ring), "nothing else");
+	close(fd);
 	close_sideband(&ring);
 	return ok;
 }
@@ -236,6 +283,7 @@ static bool tracer_text_records(void)
 
 static const struct test tests[] = {
 	{ "KSYMBOL and BPF_EVENT: a program is loaded and unloaded", bpf_records },
+	{ "KSYMBOL: a program with a subprogram", bpf_subprograms },
 	{ "TEXT_POKE: a kprobe is set and removed", text_poke_records },
 	{ "KSYMBOL: text of a function tracer", tracer_text_records },
 };
