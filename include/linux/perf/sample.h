@@ -244,7 +244,7 @@ static inline void perf_sample_data_init(struct perf_sample_data *data, u64 addr
  * @size: size of the record, bytes
  *
  * Context: any, NMI included; on success preemption stays off until perf_output_end()
- * Return: 0; -ENOENT if the event has no buffer; -ENOSPC if the record is lost
+ * Return: 0; -ENOSPC if the event has no buffer or the record is lost
  */
 int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data *data,
 		      struct perf_event *event, unsigned int size);

@@ -177,7 +177,7 @@ static int output_begin(struct perf_output_handle *handle, struct perf_sample_da
 			struct perf_event *event, unsigned int size, bool backward)
 {
 	struct perf_buffer *rb;
-	int ret = -ENOENT;
+	int ret = -ENOSPC;
 
 	event = perf_event_top(event);
 

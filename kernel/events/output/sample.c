@@ -704,7 +704,7 @@ static __always_inline int sample_output(struct perf_event *event, struct perf_s
 
 	/* Without a buffer nothing has to be prepared. */
 	if (!rcu_access_pointer(perf_event_top(event)->rb))
-		return -ENOENT;
+		return -ENOSPC;
 
 	guard(rcu)();
 	prepare(data, event, regs);

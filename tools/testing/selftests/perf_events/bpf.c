@@ -88,6 +88,94 @@ static void attach_reader(void)
 		   bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, ARRAY_SIZE(code))));
 }
 
+/*
+ * The program runs at each page fault of this task and of its children. It stores its cookie in
+ * value, and in error the result of an output to the event with number 0.
+ */
+static void attach_to_faults(void)
+{
+	int map = bpf_create_map(BPF_MAP_TYPE_ARRAY, sizeof(struct shared), 1, BPF_F_MMAPABLE);
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	union bpf_attr link = { };
+
+	events = bpf_create_map(BPF_MAP_TYPE_PERF_EVENT_ARRAY, 4, NR_EVENTS, 0);
+	if (map < 0 || events < 0)
+		skip_case("no BPF maps");
+	shared = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	if (shared == MAP_FAILED)
+		fail_case("mmap");
+
+	const struct bpf_insn code[] = {
+		BPF_MOV64_REG(BPF_REG_6, BPF_REG_1),
+		/* r7 = &shared */
+		{ .code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -8 },
+		BPF_LD_MAP_FD(BPF_REG_1, map),
+		BPF_MOV64_REG(BPF_REG_2, BPF_REG_10),
+		BPF_ALU64_IMM(BPF_ADD, BPF_REG_2, -8),
+		BPF_EMIT_CALL(BPF_FUNC_map_lookup_elem),
+		{ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = BPF_REG_0, .off = 1 },
+		BPF_EXIT_INSN(),
+		BPF_MOV64_REG(BPF_REG_7, BPF_REG_0),
+
+		BPF_MOV64_REG(BPF_REG_1, BPF_REG_6),
+		BPF_EMIT_CALL(BPF_FUNC_get_attach_cookie),
+		BPF_STX_MEM(BPF_DW, BPF_REG_7, BPF_REG_0, SHARED(value)),
+
+		BPF_MOV64_REG(BPF_REG_1, BPF_REG_6),
+		BPF_LD_MAP_FD(BPF_REG_2, events),
+		BPF_MOV64_IMM(BPF_REG_3, 0),
+		BPF_MOV64_REG(BPF_REG_4, BPF_REG_10),
+		BPF_ALU64_IMM(BPF_ADD, BPF_REG_4, -8),
+		BPF_MOV64_IMM(BPF_REG_5, 8),
+		BPF_EMIT_CALL(BPF_FUNC_perf_event_output),
+		BPF_STX_MEM(BPF_DW, BPF_REG_7, BPF_REG_0, SHARED(error)),
+
+		BPF_MOV64_IMM(BPF_REG_0, 0),
+		BPF_EXIT_INSN(),
+	};
+
+	attr.inherit = 1;
+	attr.sample_period = 1;
+	link.link_create.prog_fd = bpf_load(BPF_PROG_TYPE_PERF_EVENT, code, ARRAY_SIZE(code));
+	link.link_create.target_fd = MUST(perf_open(&attr, 0, -1, -1, 0));
+	link.link_create.attach_type = BPF_PERF_EVENT;
+	link.link_create.perf_event.bpf_cookie = COOKIE;
+	MUST(sys_bpf(BPF_LINK_CREATE, &link));
+}
+
+static bool cookie_of_children(void)
+{
+	pid_t child;
+
+	attach_to_faults();
+	fault_pages(10);
+	if (!expect_eq("cookie", shared->value, COOKIE))
+		return false;
+	child = fork_child();
+	if (!child) {
+		/* The parent waits by then, and has no faults. */
+		sleep_ms(50);
+		shared->value = 0;
+		fault_pages(10);
+		exit(!expect_eq("cookie in a child", shared->value, COOKIE));
+	}
+	return child_succeeded(child);
+}
+
+/* As a lost record, which is what programs expect; ENOENT means that the map has no event. */
+static bool output_without_buffer(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_BPF_OUTPUT);
+	bool good;
+
+	attach_to_faults();
+	fault_pages(10);
+	good = expect_eq("no event: error", shared->error, -ENOENT);
+	MUST(put_event(0, MUST(perf_open(&attr, 0, -1, -1, 0))));
+	fault_pages(10);
+	return good & expect_eq("an event without a buffer: error", shared->error, -ENOSPC);
+}
+
 static struct shared program_reads(uint64_t index)
 {
 	memset((void *)shared, 0xa5, sizeof(*shared));
@@ -487,6 +575,8 @@ static const struct test tests[] = {
 	{ "a program reads its CPU's events", program_reads_cpus },
 	{ "a program reads an event that is bound to another CPU", program_reads_bound },
 	{ "what a program cannot read", program_is_refused },
+	{ "the cookie of a link, also in children", cookie_of_children },
+	{ "output to an event without a buffer: ENOSPC", output_without_buffer },
 	{ "a link of an event that samples", link_of_an_event },
 	{ "links of tracepoints", link_of_a_tracepoint },
 	{ "links of kprobes", link_of_a_kprobe },
