@@ -188,10 +188,16 @@ static void callchain_resolve_uretprobes(struct perf_callchain_entry *entry, u64
 		return;
 	trampoline = uprobe_get_trampoline_vaddr();
 	for (u64 i = from; i < entry->nr && ri; i++) {
-		if (entry->ip[i] == trampoline) {
-			entry->ip[i] = ri->orig_ret_vaddr;
+		bool chained;
+
+		if (entry->ip[i] != trampoline)
+			continue;
+		entry->ip[i] = ri->orig_ret_vaddr;
+		/* Functions that tail calls connect return by the same address. */
+		do {
+			chained = ri->chained;
 			ri = ri->next;
-		}
+		} while (chained && ri);
 	}
 #endif
 }

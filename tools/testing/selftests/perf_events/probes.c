@@ -5,6 +5,8 @@
  */
 #include "events.h"
 #include "expect.h"
+#include "records.h"
+#include "workloads.h"
 
 #define NOBODY	65534
 
@@ -148,6 +150,84 @@ static bool uprobe_counts(void)
 	return ok;
 }
 
+/*
+ * chain_top() calls chain_outer(), which calls chain_first(), which jumps to chain_second(), which
+ * writes to *@page. All have frames, but chain_first(), which needs none.
+ */
+void chain_top(char *page);
+void chain_outer(char *page);
+void chain_first(char *page);
+void chain_second(char *page);
+extern const char chain_top_back[], chain_outer_back[];
+
+#define GLOBAL	".globl chain_top, chain_top_back, chain_outer, chain_outer_back, chain_first\n" \
+		".globl chain_second\n"
+
+#ifdef __x86_64__
+asm(".text\n" GLOBAL
+    "chain_top: push %rbp; mov %rsp, %rbp; call chain_outer\n"
+    "chain_top_back: pop %rbp; ret\n"
+    "chain_outer: push %rbp; mov %rsp, %rbp; call chain_first\n"
+    "chain_outer_back: pop %rbp; ret\n"
+    "chain_first: nop; jmp chain_second\n"
+    "chain_second: push %rbp; mov %rsp, %rbp; movb $1, (%rdi); pop %rbp; ret\n");
+#else
+asm(".text; .align 2\n" GLOBAL
+    "chain_top: stp x29, x30, [sp, #-16]!; mov x29, sp; bl chain_outer\n"
+    "chain_top_back: ldp x29, x30, [sp], #16; ret\n"
+    "chain_outer: stp x29, x30, [sp, #-16]!; mov x29, sp; bl chain_first\n"
+    "chain_outer_back: ldp x29, x30, [sp], #16; ret\n"
+    "chain_first: nop; b chain_second\n"
+    "chain_second: stp x29, x30, [sp, #-16]!; mov x29, sp; strb w0, [x0]\n"
+    "ldp x29, x30, [sp], #16; ret\n");
+#endif
+
+/* A tail call has two return probes, and one return address. */
+static bool chain_with_return_probes(void)
+{
+	extern char __executable_start[];
+	void (*const functions[])(char *) = { chain_outer, chain_first, chain_second };
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS), probe;
+	static char path[256];
+	struct perf_event_header *h;
+	struct sample s = { 0 };
+	struct ring ring;
+	bool found;
+	char *page;
+	int fd;
+
+	if (perf_pmu_type("uprobe") < 0)
+		skip_case("no PMU");
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) <= 0)
+		fail_case("/proc/self/exe");
+	probe = perf_attr(perf_pmu_type("uprobe"), 1);
+	probe.config1 = (uintptr_t)path;
+	for (unsigned int i = 0; i < ARRAY_SIZE(functions); i++) {
+		probe.config2 = (uintptr_t)functions[i] - (uintptr_t)__executable_start;
+		MUST(perf_open(&probe, 0, -1, -1, 0));
+	}
+	attr.disabled = 1;
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_ADDR | PERF_SAMPLE_CALLCHAIN;
+	attr.exclude_callchain_kernel = 1;
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 8))
+		fail_case("mmap");
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	chain_top(page);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	do {
+		h = ring_find(&ring, PERF_RECORD_SAMPLE);
+		found = h && sample_parse(&s, h, &attr) && s.addr == (uintptr_t)page;
+	} while (h && !found);
+	/* A number of entries, a mark, the fault, and the callers. */
+	return expect(found && s.callchain[0] >= 4, "a chain of the fault") &&
+	       expect_eq("the caller of the tail call", s.callchain[3],
+			 (uintptr_t)chain_outer_back) &
+	       expect_eq("its caller", s.callchain[4], (uintptr_t)chain_top_back);
+}
+
 static bool write_tracefs(const char *file, const char *line)
 {
 	char path[128];
@@ -236,6 +316,7 @@ static const struct test tests[] = {
 	{ "kprobes and kretprobes count each call, also of children", kprobe_counts },
 	{ "uprobes and uretprobes count each call, also of children", uprobe_counts },
 	{ "a uprobe is ftrace's or an event's: EINTR", uprobe_in_use },
+	{ "the call chain of a tail call with return probes", chain_with_return_probes },
 	{ "probes and raw tracepoint data need privileges", probe_permissions },
 };
 
