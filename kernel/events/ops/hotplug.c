@@ -87,7 +87,7 @@ static void hotplug_deactivate_cpu(void *unused)
 		perf_ctx_sched_out_locked(ctx);
 	}
 
-	perf_cpu_side_lock(perf_clock());
+	perf_cpu_side_lock();
 	for_each_cgrp_ctx(ctx, cpuctx)
 		hotplug_deactivate_ctx(ctx);
 	hotplug_deactivate_ctx(&cpuctx->ctx);

@@ -6,26 +6,32 @@
 
 /**
  * perf_cpu_side_lock - lock all contexts of this CPU's CPU side and freeze their clocks
- * @now: moment at which the clocks stand, as perf_clock() ns
  *
- * sparse counts the locks of the whole chain as the one of the CPU's own context.
+ * The clock is read when all are locked: until then another CPU may read it, and what was read must
+ * not be later than what is stored. sparse counts the locks of the whole chain as the one of the
+ * CPU's own context.
  *
  * Context: interrupts off; the task's context is locked already, or stays unlocked
+ * Return: moment at which the clocks stand, as perf_clock() ns
  */
-void perf_cpu_side_lock(u64 now)
+u64 perf_cpu_side_lock(void)
 	__acquires(&perf_cpu_context.ctx.lock)
 {
 	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
 	struct perf_event_context *ctx;
+	u64 now;
 
 	lockdep_assert_irqs_disabled();
 	raw_spin_lock(&cpuctx->ctx.lock);
-	perf_ctx_freeze(&cpuctx->ctx, now);
 	for_each_cgrp_ctx(ctx, cpuctx) {
 		perf_cgroup_ctx_lock(ctx, &cpuctx->ctx);
-		perf_ctx_freeze(ctx, now);
 		__release(&ctx->lock);
 	}
+	now = perf_clock();
+	perf_ctx_freeze(&cpuctx->ctx, now);
+	for_each_cgrp_ctx(ctx, cpuctx)
+		perf_ctx_freeze(ctx, now);
+	return now;
 }
 
 /**
@@ -55,14 +61,14 @@ void perf_cpu_side_unlock(void)
 void perf_cpu_contexts_lock(struct perf_cpu_locks *locks)
 {
 	locks->task_ctx = this_cpu_ptr(&perf_cpu_context)->task_ctx;
-	locks->now = perf_clock();
-	if (locks->task_ctx) {
+	if (locks->task_ctx)
 		raw_spin_lock(&locks->task_ctx->lock);
+	locks->now = perf_cpu_side_lock();
+	__release(&perf_cpu_context.ctx.lock);
+	if (locks->task_ctx) {
 		perf_ctx_freeze(locks->task_ctx, locks->now);
 		__release(&locks->task_ctx->lock);
 	}
-	perf_cpu_side_lock(locks->now);
-	__release(&perf_cpu_context.ctx.lock);
 }
 
 void perf_cpu_contexts_unlock(struct perf_cpu_locks *locks)

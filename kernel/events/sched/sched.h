@@ -238,7 +238,7 @@ struct perf_cpu_locks {
 };
 
 /* locks.c */
-void perf_cpu_side_lock(u64 now)
+u64  perf_cpu_side_lock(void)
 	__acquires(&perf_cpu_context.ctx.lock);
 void perf_cpu_side_unlock(void)
 	__releases(&perf_cpu_context.ctx.lock);

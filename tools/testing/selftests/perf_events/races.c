@@ -602,8 +602,46 @@ static bool no_sample_after_disable(void)
 	       expect_eq("rounds with a sample after DISABLE", late, 0);
 }
 
+/* A clock that is read here while its task stops and starts it there: nothing decreases. */
+static bool clock_never_decreases(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
+	unsigned int values = 0, enabled = 0, running = 0;
+	struct timed_count last = { 0 };
+	uint64_t end;
+	pid_t child;
+	int fd;
+
+	require_cpus(2);
+	attr.read_format = FORMAT_TIMES;
+	pin_to_cpu(0);
+	fd = open_self(&attr, -1);
+	child = fork_child();
+	if (!child) {
+		pin_to_cpu(1);
+		for (end = monotonic_ns() + 1000000000; monotonic_ns() < end;) {
+			struct timed_count t = read_timed_count(fd);
+
+			values += t.value < last.value;
+			enabled += t.enabled < last.enabled;
+			running += t.running < last.running;
+			last = t;
+		}
+		exit(!(expect_eq("counts that decreased", values, 0) &
+		       expect_eq("times enabled that decreased", enabled, 0) &
+		       expect_eq("times running that decreased", running, 0)));
+	}
+	for (end = monotonic_ns() + 1200000000; monotonic_ns() < end;) {
+		event_disable(fd);
+		event_enable(fd);
+	}
+	close(fd);
+	return child_succeeded(child);
+}
+
 static const struct test tests[] = {
 	{ "no sample is written after DISABLE has returned", no_sample_after_disable },
+	{ "a clock that stops and starts while it is read", clock_never_decreases },
 	{ "opens with one group_fd race each other", opens_race_in_one_group },
 	{ "opens on a CPU race each other", opens_race_on_a_cpu },
 	{ "groups end while they are used", groups_end_under_use },
