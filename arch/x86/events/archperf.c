@@ -133,7 +133,8 @@ void archperf_read_leaf(struct archperf_leaf *leaf)
 	leaf->features = 0;
 	leaf->general = 0;
 	leaf->fixed = 0;
-	if (leaf->eax.split.version_id < 6 || !boot_cpu_has(X86_FEATURE_ARCH_PERFMON_EXT))
+	/* Cores of version 5 have it, too (Meteor Lake), whose fixed counter 3 is named only there. */
+	if (!boot_cpu_has(X86_FEATURE_ARCH_PERFMON_EXT))
 		return;
 	cpuid_count(ARCH_PERFMON_EXT_LEAF, 0, &subleaves, &leaf->features, &ecx, &edx);
 	if (subleaves & EXT_COUNTERS)

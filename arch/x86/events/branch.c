@@ -188,6 +188,22 @@ u64 x86_branch_arch_control(u64 select)
 
 /* --------------------------------------------------------------------- layouts */
 
+#define BRANCH_FORMAT_MASK	0x3f
+
+/**
+ * x86_branch_format - the format of a ring of registers
+ * @b: the registers
+ * @caps: IA32_PERF_CAPABILITIES
+ *
+ * Return: the format for x86_branch_layout()
+ */
+unsigned int x86_branch_format(const struct x86_branches *b, u64 caps)
+{
+	unsigned int format = caps & BRANCH_FORMAT_MASK;
+
+	return format == 1 && b->flags & X86_BRANCHES_MISS ? 3 : format;
+}
+
 /**
  * x86_branch_layout - the layout of the registers
  * @format: IA32_PERF_CAPABILITIES[5:0]

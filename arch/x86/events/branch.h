@@ -164,6 +164,7 @@ enum x86_branches_kind {
 /* x86_branches::flags */
 #define X86_BRANCHES_HT_SHARED	BIT(0)	/* the threads of a core share @select */
 #define X86_BRANCHES_WITH_PT	BIT(1)	/* processor trace may run at the same time */
+#define X86_BRANCHES_MISS	BIT(2)	/* format 1 is format 3 in fact */
 
 /**
  * struct x86_branches - the branch registers of a line of processors
@@ -217,6 +218,7 @@ u64  x86_branch_select(const struct x86_branches *b, u64 sample_type);
 bool x86_branch_select_is_exact(const struct x86_branches *b, u64 select, u32 filter);
 u64  x86_branch_arch_control(u64 select);
 u32  x86_branch_layout(unsigned int format, bool tsx);
+unsigned int x86_branch_format(const struct x86_branches *b, u64 caps);
 u32  x86_branch_kind_of_code(const u8 *code, unsigned int len, bool wide, u64 distance);
 unsigned int x86_branch_skip_fused(const u8 *code, unsigned int len, bool wide);
 u64  x86_branch_from_to_write(u32 layout, u64 from);

@@ -76,8 +76,7 @@ static const struct x86_rule goldencove_rules[] = {
 	RULE_UMASK(0x04a4, BIT(0)),		/* TOPDOWN.BAD_SPEC_SLOTS */
 	RULE_UMASK(0x08a4, BIT(0)),		/* TOPDOWN.BR_MISPREDICT_SLOTS */
 	RULE_UMASK(0x02cd, BIT(0)),		/* MEM_TRANS_RETIRED.STORE_SAMPLE */
-	RULE_UMASK(0x04ce, BIT(0)),		/* AMX_OPS_RETIRED */
-	RULE_CODE(0xce, FIRST(4)),
+	RULE_CODE(0xce, BIT(0)),		/* AMX_OPS_RETIRED */
 	RULE_CODES(0xd0, 4, FIRST(4)),		/* MEM_INST_RETIRED and neighbours */
 	RULE_UMASK(0x00c0, FIRST(8)),
 	RULE_CODES(0x80, 4, FIRST(4)),		/* ICACHE */

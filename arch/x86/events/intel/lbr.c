@@ -77,7 +77,13 @@ const struct x86_branches intel_lbr_nehalem = {
 };
 
 const struct x86_branches intel_lbr_sandybridge = { LBR_NEHALEM(16, lbr_sandybridge_map) };
-const struct x86_branches intel_lbr_knl = { LBR_NEHALEM(8, lbr_sandybridge_map) };
+
+/* Its format has no flags by the manual, and FROM has the one of mispredicted branches. */
+const struct x86_branches intel_lbr_knl = {
+	LBR_NEHALEM(8, lbr_sandybridge_map),
+	.flags	= X86_BRANCHES_MISS,
+};
+
 const struct x86_branches intel_lbr_haswell = { LBR_NEHALEM(16, lbr_haswell_map) };
 
 const struct x86_branches intel_lbr_skylake = {
@@ -113,7 +119,6 @@ static bool __init lbr_registers_work(const struct x86_branches *b, u32 layout)
 		(lbr_register_works(b->info) && lbr_register_works(b->info + last)));
 }
 
-#define LBR_FORMAT_MASK		0x3f
 #define LBR_FORMAT_LAST		7	/* of a ring */
 
 /* Hypervisors without branch records report format 0, the one of 32-bit addresses. */
@@ -146,7 +151,7 @@ static void __init lbr_setup_ring(struct x86_pmu *xpmu)
 	if (!b || xpmu->version < 2 || !boot_cpu_has(X86_FEATURE_PDCM) || !lbr_stepping_works() ||
 	    rdmsrl_safe(MSR_IA32_PERF_CAPABILITIES, &caps))
 		return;
-	format = caps & LBR_FORMAT_MASK;
+	format = x86_branch_format(b, caps);
 	layout = x86_branch_layout(format, boot_cpu_has(X86_FEATURE_RTM));
 	if (!lbr_format_works(format) || !lbr_registers_work(b, layout))
 		return;

@@ -271,6 +271,19 @@ static void register_formats(struct kunit *test)
 	}
 }
 
+/* The manual's format of Knights Landing has no flags; FROM has one. */
+static void knl_has_predictions(struct kunit *test)
+{
+	const struct x86_branch_raw raw = { .from = MISS | USER_IP, .to = USER_IP };
+	struct perf_branch_entry e;
+
+	KUNIT_EXPECT_EQ(test, x86_branch_format(&intel_lbr_core2, 1), 1);
+	KUNIT_EXPECT_EQ(test, x86_branch_format(&intel_lbr_knl, 0x2c1), 3);
+	x86_branch_decode(x86_branch_layout(x86_branch_format(&intel_lbr_knl, 1), false), &raw, &e);
+	KUNIT_EXPECT_EQ(test, e.from, USER_IP);
+	KUNIT_EXPECT_TRUE(test, e.mispred);
+}
+
 /* Format 4 without transactions refuses flags of transactions that are not copies of the sign. */
 static void written_from_has_copies(struct kunit *test)
 {
@@ -497,6 +510,7 @@ static struct kunit_case branch_cases[] = {
 #endif
 	KUNIT_CASE(register_formats),
 	KUNIT_CASE(register_format_amd),
+	KUNIT_CASE(knl_has_predictions),
 	KUNIT_CASE(written_from_has_copies),
 	KUNIT_CASE(void_entries_are_left_out),
 	KUNIT_CASE(fused_branches),

@@ -64,6 +64,8 @@ static void events_have_their_counters(struct kunit *test)
 		{ &redwoodcove_model, 0x01cd, GENERAL(8) & ~BIT_ULL(0) },
 		{ &goldencove_model, 0x02cd, BIT_ULL(0) },
 		{ &goldencove_model, 0x0148, GENERAL(4) },
+		/* AMX_OPS_RETIRED.INT8, .BF16 */
+		{ &goldencove_x_model, 0x01ce, BIT_ULL(0) }, { &goldencove_x_model, 0x02ce, BIT_ULL(0) },
 		{ &lioncove_model, 0x01cd, GENERAL(8) & ~GENERAL(2) },
 		{ &lioncove_model, 0x02cd, GENERAL(2) },
 		{ &lioncove_model, 0x0148, BIT_ULL(2) }, { &lioncove_model, 0x0175, BIT_ULL(2) },
@@ -164,6 +166,20 @@ static void alderlake_big_cores_have_more_counters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, intel_hybrid_counters(&goldencove_model, &leaf, true), ARCH(6, 3));
 	KUNIT_EXPECT_EQ(test, intel_hybrid_counters(&gracemont_model, &leaf, false), ARCH(6, 3));
 	KUNIT_EXPECT_EQ(test, intel_hybrid_counters(&redwoodcove_model, &leaf, false), ARCH(6, 3));
+}
+
+/* Core Ultra 5 125H: CPUID.0AH has three fixed counters, CPUID.23H the slots. */
+static void meteorlake_has_slots_in_leaf_23h(struct kunit *test)
+{
+	struct archperf_leaf leaf = { };
+
+	leaf.eax.split.version_id = 5;
+	leaf.eax.split.num_counters = 8;
+	leaf.edx.split.num_counters_fixed = 3;
+	leaf.ecx = 7;
+	leaf.general = 0xff;
+	leaf.fixed = 0xf;
+	KUNIT_EXPECT_EQ(test, archperf_counters(&leaf), ARCH(8, 4));
 }
 
 /* CPUID.0AH has 8 general and 4 fixed counters at most: leaf 23H has the others. */
@@ -747,6 +763,7 @@ static struct kunit_case x86_pmu_models_cases[] = {
 	KUNIT_CASE(last_level_values_match_event_files),
 	KUNIT_CASE(frontend_events_have_their_register),
 	KUNIT_CASE(alderlake_big_cores_have_more_counters),
+	KUNIT_CASE(meteorlake_has_slots_in_leaf_23h),
 	KUNIT_CASE(leaf_23h_has_further_counters),
 	KUNIT_CASE(skymont_counts_topdown_by_fixed_counters),
 	KUNIT_CASE(core_unlike_the_first_has_no_pmu),

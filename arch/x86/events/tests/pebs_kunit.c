@@ -243,6 +243,7 @@ static const struct events_case events_cases[] = {
 	{ &intel_pebs_icelake, 0x83d0, GENERAL(4), KIND(PLAIN) },
 	{ &intel_pebs_goldencove, 0x01cd, GENERAL(8) & ~BIT_ULL(0), KIND(LOAD_LATENCY) },
 	{ &intel_pebs_goldencove, 0x02cd, BIT(0), KIND(STORE_LATENCY) },
+	{ &intel_pebs_goldencove, 0x02c0, (GENERAL(8) & ~BIT_ULL(0)) | X86_FIXED(0), KIND(PLAIN) },
 	{ &intel_pebs_goldencove, 0x02d4, GENERAL(4), KIND(LOAD) },
 	{ &intel_pebs_lioncove, 0x01cd, GENMASK_ULL(9, 2), KIND(LOAD_LATENCY) },
 	{ &intel_pebs_lioncove, 0x02cd, GENERAL(2), KIND(STORE_LATENCY) },
