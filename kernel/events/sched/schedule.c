@@ -215,14 +215,25 @@ static struct perf_event *sched_place_batch(struct sched_compilation *c,
 	return first;
 }
 
-/* Has a single event that the same counters can count found none? */
+/* Can the same counters, with the same other registers, count both? */
+static bool sched_is_alike(const struct perf_event *event, const struct perf_event *other)
+{
+	const struct perf_event_attr *a = &event->attr, *b = &other->attr;
+
+	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && a->config3 == b->config3 &&
+	       a->precise_ip == b->precise_ip && a->exclusive == b->exclusive &&
+	       a->branch_sample_type == b->branch_sample_type &&
+	       !a->sample_period == !b->sample_period;
+}
+
+/* Has a single event that is like this one found no counter? */
 static bool sched_missed_alike(const struct sched_search *search, const struct perf_event *leader)
 {
 	if (leader->nr_siblings)
 		return false;
 	for (unsigned int i = 0; i < search->nr; i++) {
-		if (search->single[i]->attr.config == leader->attr.config &&
-		    search->single[i]->attr.type == leader->attr.type)
+		if (sched_is_alike(search->single[i], leader))
 			return true;
 	}
 	return false;

@@ -451,6 +451,23 @@ static void test_groups_behind_misses(struct kunit *test)
 	expect_all_run(test, &last, 1);
 }
 
+/* An exclusive event that a pinned one keeps out does not keep out others with its config. */
+static void test_event_behind_exclusive(struct kunit *test)
+{
+	struct fake_pmu *f = test->priv;
+	struct perf_event_attr attr = fake_pmu_attr(f, FAKE_ALL);
+	struct perf_event *event;
+
+	set_interval(f, 1);
+	attr.pinned = 1;
+	fake_pmu_open(test, &attr, NULL);
+	event = fake_pmu_open_mask(test, FAKE_ALL, NULL);
+	attr.pinned = 0;
+	attr.exclusive = 1;
+	fake_pmu_open(test, &attr, NULL);
+	expect_all_run(test, &event, 1);
+}
+
 static int stuck_init(struct perf_event *event)
 {
 	return event->attr.type == event->pmu->type ? 0 : -ENOENT;
@@ -527,6 +544,7 @@ static struct kunit_case schedule_cases[] = {
 	KUNIT_CASE(test_group_loses_its_counter),
 	KUNIT_CASE(test_software_leader_closes_first),
 	KUNIT_CASE(test_groups_behind_misses),
+	KUNIT_CASE(test_event_behind_exclusive),
 	KUNIT_CASE(test_groups_that_fail),
 	KUNIT_CASE(test_rotation_is_fair),
 	KUNIT_CASE(test_no_turns_without_need),
