@@ -64,6 +64,10 @@ static __always_inline u64 perf_clock(void)
  *	cgroup context: PMU context with the schedule that contains its ACTIVE groups
  * @slice_start: start of the current time slice, ns on the context's clock; valid while
  *	@overcommitted
+ * @turn: number of the slice. Of a task: if it is odd the task's flexible groups precede those of the
+ *	CPU side; of the one that keeps the base schedule: the index, modulo their number, of the CPU
+ *	side's context that is placed first
+ * @fork_turn: where the queues of new tasks begin; see inherit.c
  * @sched_cpu: CPU for which @sched was compiled; -1 if it is valid on any CPU
  * @overrides_base: @sched contains other events of the CPU side than the base schedule
  * @overcommitted: a flexible group is not in @sched and waits for a time slice
@@ -87,6 +91,8 @@ struct perf_event_pmu_context {
 	u64				sched_cpu_side;
 	struct perf_event_pmu_context	*sched_base;
 	u64				slice_start;
+	unsigned int			turn;
+	u32				fork_turn;
 	int				sched_cpu;
 	bool				overrides_base;
 	bool				overcommitted;
@@ -236,9 +242,7 @@ extern atomic_t perf_nr_tracepoints;
  * @nr_cpu_side_running: entries of @cpu_side
  * @cpu_side: leaders of the CPU side's groups that are running
  * @base_overridden: @cpu_side is not what the base schedule contains
- * @task_first: in this time slice the task's flexible groups precede the CPU side's
  * @cpu_supported: result of pmu::filter when a schedule was last compiled on this CPU
- * @rotation: index, modulo their number, of the CPU side's context that is placed first
  * @cgrp_change: perf_cpu_context::cgrp_changes at the last reload by a cgroup switch
  * @exclusive: exclusive PMU: the CPU's only event, its own or a cgroup's
  * @nr_sched_cb: requests of perf_sched_cb_inc()
@@ -257,9 +261,7 @@ struct perf_cpu_pmu_context {
 	unsigned int			nr_cpu_side_running;
 	struct perf_event		*cpu_side[PERF_SCHED_SLOTS];
 	bool				base_overridden;
-	bool				task_first;
 	bool				cpu_supported;
-	unsigned int			rotation;
 	u64				cgrp_change;
 	struct perf_event		*exclusive;
 	unsigned int			nr_sched_cb;

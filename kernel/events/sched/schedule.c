@@ -339,10 +339,10 @@ static void sched_place_cpu_side_pinned(struct sched_compilation *c)
 }
 
 /*
- * The contexts from the inside out, the CPU's own as the last one, beginning with number @rotation
+ * The contexts from the inside out, the CPU's own as the last one, beginning with number @first
  * modulo their number, so that each is the first one in turn.
  */
-static void sched_place_cpu_side_flexible(struct sched_compilation *c, unsigned int rotation)
+static void sched_place_cpu_side_flexible(struct sched_compilation *c, unsigned int first)
 {
 	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
 	struct perf_event_context *ctx;
@@ -350,15 +350,15 @@ static void sched_place_cpu_side_flexible(struct sched_compilation *c, unsigned 
 
 	for_each_cgrp_ctx(ctx, cpuctx)
 		nr++;
-	rotation %= nr;
+	first %= nr;
 	for_each_cgrp_ctx(ctx, cpuctx) {
-		if (i++ >= rotation)
+		if (i++ >= first)
 			sched_place_cpu_side(c, ctx, sched_place_flexible);
 	}
 	sched_place_cpu_side(c, &cpuctx->ctx, sched_place_flexible);
 	i = 0;
 	for_each_cgrp_ctx(ctx, cpuctx) {
-		if (i++ < rotation)
+		if (i++ < first)
 			sched_place_cpu_side(c, ctx, sched_place_flexible);
 	}
 }
@@ -367,6 +367,8 @@ static void sched_place_cpu_side_flexible(struct sched_compilation *c, unsigned 
 static void sched_compile(struct sched_compilation *c, struct perf_cpu_pmu_context *cpc,
 			  struct perf_event_pmu_context *epc)
 {
+	bool task_first;
+
 	c->s = this_cpu_ptr(&sched_scratch);
 	c->s->nr = 0;
 	c->s->user = false;
@@ -387,10 +389,11 @@ static void sched_compile(struct sched_compilation *c, struct perf_cpu_pmu_conte
 	sched_place_cpu_side_pinned(c);
 	if (epc)
 		sched_place_pinned(c, epc);
-	if (epc && cpc->task_first)
+	task_first = epc && epc->turn % 2;
+	if (task_first)
 		sched_place_flexible(c, epc);
-	sched_place_cpu_side_flexible(c, cpc->rotation);
-	if (epc && !cpc->task_first)
+	sched_place_cpu_side_flexible(c, perf_sched_base(c->pmu)->turn);
+	if (epc && !task_first)
 		sched_place_flexible(c, epc);
 }
 
@@ -658,10 +661,13 @@ void perf_sched_rotate(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_c
 	epc->slice_start = perf_ctx_time(epc->ctx);
 	epc->seq++;
 	if (cpc->nr_cpu_side) {
-		/* The first one placed takes counters from the others: exchange them as well. */
+		/*
+		 * The first one placed takes counters from the others: exchange them as well. Not
+		 * by a number of the CPU's, because tasks can take turns at each end of a slice.
+		 */
+		epc->turn++;
 		if (epc->ctx->task)
-			cpc->task_first = !cpc->task_first;
-		cpc->rotation++;
+			perf_sched_base(epc->pmu)->turn++;
 		cpc->cpu_side_seq++;
 	}
 }
@@ -844,7 +850,7 @@ void perf_sched_load(struct perf_event_pmu_context *epc)
 			sched_arm_rotation(cpc, epc);
 		return;
 	}
-	perf_cpu_side_lock(perf_clock());
+	perf_cpu_side_lock();
 	if (expired)
 		perf_sched_rotate(cpc, epc);
 	sched_load_task(cpc, epc);
@@ -860,7 +866,7 @@ void perf_sched_load(struct perf_event_pmu_context *epc)
  */
 void perf_sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu)
 {
-	perf_cpu_side_lock(perf_clock());
+	perf_cpu_side_lock();
 	sched_load_base(cpc, pmu);
 	perf_cpu_side_unlock();
 }
