@@ -11,6 +11,7 @@
  *
  * Locks: ctx->mutex of the creating task; parent's child_mutex for the child list.
  */
+#include <linux/hash.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -157,8 +158,29 @@ static int inherit_group(struct inherit *in, struct perf_event *leader)
 	return 0;
 }
 
+/*
+ * Many tasks run for less than a slice: groups that take turns must not begin with the same one in
+ * each of them. Multiples of the golden ratio, as fractions of the queue, are spread evenly, however
+ * many there are.
+ */
+static void inherit_begin_elsewhere(struct perf_event_pmu_context *epc,
+				    struct perf_event_pmu_context *from)
+{
+	struct list_head *first = epc->flexible.next;
+	u32 distance;
+
+	if (!from->overcommitted || !epc->nr_flexible)
+		return;
+	from->fork_turn += GOLDEN_RATIO_32;
+	epc->fork_turn = from->fork_turn;
+	for (distance = reciprocal_scale(epc->fork_turn, epc->nr_flexible); distance; distance--)
+		first = first->next;
+	list_rotate_to_front(first, &epc->flexible);
+}
+
 static int inherit_groups(struct inherit *in, struct perf_event_context *from)
 {
+	struct perf_event_pmu_context *epc;
 	struct perf_event *event;
 	int ret;
 
@@ -169,6 +191,8 @@ static int inherit_groups(struct inherit *in, struct perf_event_context *from)
 		if (ret)
 			return ret;
 	}
+	list_for_each_entry(epc, &in->ctx->pmu_ctx_list, entry)
+		inherit_begin_elsewhere(epc, perf_epc_find(from, epc->pmu));
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 #include "workloads.h"
 
 #include <sched.h>
+#include <sys/mman.h>
 
 #ifdef __x86_64__
 #define CPU_PMU		"cpu"
@@ -478,6 +479,93 @@ static bool cpu_and_task_share(void)
 	return good;
 }
 
+/* What the task's events have of the time, in thousandths: the least. */
+static uint64_t least_share(unsigned int ms)
+{
+	struct mux m = { 0 };
+	uint64_t least = 1000;
+
+	for (int i = 0; i < 8; i++)
+		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
+	enable_all();
+	work_for(ms);
+	read_all(&m);
+	for (unsigned int i = 0; i < m.nr; i++) {
+		uint64_t share = m.t[i].running * 1000 / (m.t[i].enabled ?: 1);
+
+		least = share < least ? share : least;
+	}
+	return least;
+}
+
+/*
+ * Two tasks share a CPU, in turns of a tick, which is the interval here. The events of the CPU may
+ * not be first in each slice of one of them.
+ */
+static bool cpu_and_two_tasks_share(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	uint64_t *theirs, ours;
+	pid_t child;
+
+	need_exact_clock();
+	need_fair_turns();
+	if (write_line(interval_file, "4"))
+		skip_case("no PMU of this name");
+	theirs = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pin_to_cpu(0);
+	attr.disabled = 0;
+	for (int i = 0; i < 8; i++)
+		MUST(perf_open(&attr, -1, 0, -1, 0));
+	child = fork_child();
+	if (!child) {
+		*theirs = least_share(800);
+		exit(0);
+	}
+	ours = least_share(800);
+	MUST(write_line(interval_file, "1"));
+	return child_succeeded(child) &
+	       expect_between("this task's least, in thousandths", ours, 100, 999) &
+	       expect_between("the other one's", *theirs, 100, 999);
+}
+
+/* The events of tasks that run for less than a slice take turns from task to task. */
+static bool short_tasks_take_turns(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct mux m = { 0 }, before;
+
+	need_exact_clock();
+	need_fair_turns();
+	if (write_line(interval_file, "4"))
+		skip_case("no PMU of this name");
+	attr.read_format = FORMAT_TIMES;
+	attr.inherit = 1;
+	for (m.nr = 0; m.nr < 16; m.nr++)
+		m.fd[m.nr] = open_self(&attr, -1);
+	enable_all();
+	work_for(20);
+	before = m;
+	for (unsigned int i = 0; i < m.nr; i++)
+		before.t[i] = read_timed_count(m.fd[i]);
+	for (int i = 0; i < 200; i++) {
+		pid_t child = fork_child();
+
+		if (!child) {
+			work_for(1);
+			exit(0);
+		}
+		child_succeeded(child);
+	}
+	for (unsigned int i = 0; i < m.nr; i++) {
+		m.t[i] = read_timed_count(m.fd[i]);
+		m.t[i].running -= before.t[i].running;
+		m.t[i].enabled -= before.t[i].enabled;
+	}
+	MUST(write_line(interval_file, "1"));
+	return shares_are_equal(&m, 15 * PERCENT);
+}
+
 /* The interval belongs to the PMU: with a long one the first event stays in place. */
 static bool interval_is_settable(void)
 {
@@ -599,6 +687,8 @@ static const struct test tests[] = {
 	{ "shares of an event that was disabled meanwhile", back_among_new_ones },
 	{ "shares of a task that mostly sleeps", sleepers_turns },
 	{ "events of CPU and task share the counters", cpu_and_task_share },
+	{ "events of CPU and two tasks share the counters", cpu_and_two_tasks_share },
+	{ "events of short tasks take turns from task to task", short_tasks_take_turns },
 	{ "perf_event_mux_interval_ms", interval_is_settable },
 };
 
