@@ -343,6 +343,30 @@ static void test_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sysctl_perf_event_max_contexts_per_stack, 8);
 }
 
+/* A clock whose timer has expired when it is stopped takes its sample soon after the next start. */
+static void test_late_clock(struct kunit *test)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_SOFTWARE,
+		.config		= PERF_COUNT_SW_CPU_CLOCK,
+		.size		= sizeof(attr),
+		.sample_period	= 20 * NSEC_PER_MSEC,
+	};
+	struct perf_event *event = api_create(test, &attr, 0, NULL);
+	s64 stopped, started;
+
+	scoped_guard(irqsave) {
+		for (int i = 0; i < 25; i++)
+			udelay(1000);
+		event->pmu->stop(event, PERF_EF_UPDATE);
+		stopped = local64_read(&event->hw.period_left);
+		event->pmu->start(event, 0);
+		started = ktime_to_ns(hrtimer_get_remaining(&event->hw.hrtimer));
+	}
+	KUNIT_EXPECT_EQ(test, stopped, 1);
+	KUNIT_EXPECT_LE(test, started, (s64)NSEC_PER_MSEC);
+}
+
 static struct kunit_case user_cases[] = {
 	KUNIT_CASE(test_task_counter),
 	KUNIT_CASE(test_cpu_counter),
@@ -354,6 +378,7 @@ static struct kunit_case user_cases[] = {
 	KUNIT_CASE(test_period),
 	KUNIT_CASE(test_read_local_refuses),
 	KUNIT_CASE(test_stopped_after_handler),
+	KUNIT_CASE(test_late_clock),
 	KUNIT_CASE(test_defaults),
 	{ }
 };
