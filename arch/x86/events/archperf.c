@@ -133,7 +133,7 @@ void archperf_read_leaf(struct archperf_leaf *leaf)
 	leaf->features = 0;
 	leaf->general = 0;
 	leaf->fixed = 0;
-	/* Cores of version 5 have it, too (Meteor Lake), whose fixed counter 3 is named only there. */
+	/* Meteor Lake's cores have version 5, and their fixed counter 3 is named only there. */
 	if (!boot_cpu_has(X86_FEATURE_ARCH_PERFMON_EXT))
 		return;
 	cpuid_count(ARCH_PERFMON_EXT_LEAF, 0, &subleaves, &leaf->features, &ecx, &edx);

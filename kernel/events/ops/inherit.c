@@ -160,8 +160,8 @@ static int inherit_group(struct inherit *in, struct perf_event *leader)
 
 /*
  * Many tasks run for less than a slice: groups that take turns must not begin with the same one in
- * each of them. Multiples of the golden ratio, as fractions of the queue, are spread evenly, however
- * many there are.
+ * each of them. Multiples of the golden ratio, as fractions of the queue, are spread evenly, no
+ * matter how many there are.
  */
 static void inherit_begin_elsewhere(struct perf_event_pmu_context *epc,
 				    struct perf_event_pmu_context *from)

@@ -212,13 +212,14 @@ static void throttle_tick_ctx(struct perf_event_context *ctx)
 void perf_unthrottle_in(struct perf_event_context *ctx)
 {
 	struct perf_event *event;
+	u64 now = jiffies;
 
 	lockdep_assert_held(&ctx->lock);
 	WRITE_ONCE(ctx->throttled, false);
 	list_for_each_entry(event, &ctx->freq_list, freq_entry) {
 		if (event->hw.interrupts != PERF_THROTTLED)
 			continue;
-		if (event->hw.interrupts_seq != jiffies)
+		if (event->hw.interrupts_seq != now)
 			perf_event_unthrottle(event);
 		else
 			throttle_request_tick(ctx);

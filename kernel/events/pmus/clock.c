@@ -107,7 +107,7 @@ static void clock_timer_stop(struct perf_event *event)
 
 	if (!hrtimer_is_queued(&hwc->hrtimer))
 		return;
-	/* If the timer has expired and its interrupt is late, the sample is due at the next start. */
+	/* If the timer has expired and its interrupt is late, the next start makes up for it. */
 	left = ktime_to_ns(hrtimer_get_remaining(&hwc->hrtimer));
 	local64_set(&hwc->period_left, max_t(s64, left, 1));
 	hrtimer_try_to_cancel(&hwc->hrtimer);

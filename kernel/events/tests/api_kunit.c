@@ -356,8 +356,7 @@ static void test_late_clock(struct kunit *test)
 	s64 stopped, started;
 
 	scoped_guard(irqsave) {
-		for (int i = 0; i < 25; i++)
-			udelay(1000);
+		mdelay(25);
 		event->pmu->stop(event, PERF_EF_UPDATE);
 		stopped = local64_read(&event->hw.period_left);
 		event->pmu->start(event, 0);

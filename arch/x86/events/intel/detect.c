@@ -301,7 +301,7 @@ int __init intel_pmu_detect(void)
 	archperf_setup(&x86_pmus[0], &leaf,
 		       id ? ((const struct intel_hybrid_models *)id->driver_data)->big
 			  : intel_pick_model(leaf.eax.split.version_id));
-	/* Where transactions always abort the microcode needs no counter (Intel, document 604224). */
+	/* If transactions always abort, the microcode needs no counter (Intel, document 604224). */
 	if (boot_cpu_has(X86_FEATURE_TSX_FORCE_ABORT) &&
 	    !boot_cpu_has(X86_FEATURE_RTM_ALWAYS_ABORT))
 		x86_pmus[0].rtm_counters = x86_pmus[0].counters & BIT_ULL(3);

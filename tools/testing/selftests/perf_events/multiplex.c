@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Multiplexing: more events than counters. The count of each is estimated from the time it ran,
- * within 2 % after some 60 slices each; the time is shared evenly, whatever the sizes of the groups.
- * Slices are of 1 ms, so that this is soon; a slice lasts until an interrupt, and with short ones
- * the turns are less even than with those of 4 ms, which are usual.
+ * within 2 % after some 60 slices each; the time is shared evenly, whatever the sizes of the
+ * groups. Slices are of 1 ms, so that this is soon; a slice lasts until an interrupt, and with
+ * short ones the turns are less even than with those of 4 ms, which are usual.
  *
  * One CPU, with instructions as the clock of the machine: the enabled time of a task in ns is the
  * sum of its cycles in user and kernel mode, and of its instructions, where each takes one cycle.
@@ -694,11 +694,12 @@ static const struct test tests[] = {
 
 int main(int argc, char **argv)
 {
-	bool is_set;
 	char line[16];
+	bool is_set;
 	int ret;
 
-	is_set = read_line(interval_file, line, sizeof(line)) >= 0 && !write_line(interval_file, "1");
+	is_set = read_line(interval_file, line, sizeof(line)) >= 0 &&
+		 !write_line(interval_file, "1");
 	ret = run_tests(tests, ARRAY_SIZE(tests), argc, argv);
 	if (is_set)
 		MUST(write_line(interval_file, line));

@@ -165,28 +165,28 @@ extern const char chain_top_back[], chain_outer_back[];
 
 #ifdef __x86_64__
 asm(".text\n" GLOBAL
-    "chain_top: push %rbp; mov %rsp, %rbp; call chain_outer\n"
-    "chain_top_back: pop %rbp; ret\n"
-    "chain_outer: push %rbp; mov %rsp, %rbp; call chain_first\n"
-    "chain_outer_back: pop %rbp; ret\n"
-    "chain_first: nop; jmp chain_second\n"
-    "chain_second: push %rbp; mov %rsp, %rbp; movb $1, (%rdi); pop %rbp; ret\n");
+	"chain_top: push %rbp; mov %rsp, %rbp; call chain_outer\n"
+	"chain_top_back: pop %rbp; ret\n"
+	"chain_outer: push %rbp; mov %rsp, %rbp; call chain_first\n"
+	"chain_outer_back: pop %rbp; ret\n"
+	"chain_first: nop; jmp chain_second\n"
+	"chain_second: push %rbp; mov %rsp, %rbp; movb $1, (%rdi); pop %rbp; ret\n");
 #else
 asm(".text; .align 2\n" GLOBAL
-    "chain_top: stp x29, x30, [sp, #-16]!; mov x29, sp; bl chain_outer\n"
-    "chain_top_back: ldp x29, x30, [sp], #16; ret\n"
-    "chain_outer: stp x29, x30, [sp, #-16]!; mov x29, sp; bl chain_first\n"
-    "chain_outer_back: ldp x29, x30, [sp], #16; ret\n"
-    "chain_first: nop; b chain_second\n"
-    "chain_second: stp x29, x30, [sp, #-16]!; mov x29, sp; strb w0, [x0]\n"
-    "ldp x29, x30, [sp], #16; ret\n");
+	"chain_top: stp x29, x30, [sp, #-16]!; mov x29, sp; bl chain_outer\n"
+	"chain_top_back: ldp x29, x30, [sp], #16; ret\n"
+	"chain_outer: stp x29, x30, [sp, #-16]!; mov x29, sp; bl chain_first\n"
+	"chain_outer_back: ldp x29, x30, [sp], #16; ret\n"
+	"chain_first: nop; b chain_second\n"
+	"chain_second: stp x29, x30, [sp, #-16]!; mov x29, sp; strb w0, [x0]\n"
+	"ldp x29, x30, [sp], #16; ret\n");
 #endif
 
 /* A tail call has two return probes, and one return address. */
 static bool chain_with_return_probes(void)
 {
-	extern char __executable_start[];
 	void (*const functions[])(char *) = { chain_outer, chain_first, chain_second };
+	extern char __executable_start[];
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS), probe;
 	static char path[256];
 	struct perf_event_header *h;

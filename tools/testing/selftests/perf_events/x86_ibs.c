@@ -756,7 +756,7 @@ static uint64_t insns_to_restart(struct perf_event_attr *attr)
 
 /*
  * The rest of a period continues after a switch: the samples are the periods in the counts, but for
- * those that end where a stop begins. With less than 144 events left a period ends early. The counts
+ * those that end where a stop begins. A period ends early with less than 144 events left. Counts
  * are all instructions but those in the handlers, and a few in the switches. An interrupt finds no
  * sample if the sampled instruction is one of those that stop the counter.
  */
@@ -817,7 +817,6 @@ static const struct {
 	{ "no period", false, EINVAL, { .config = 0 }, "sample_period" },
 	{ "no period of fetches", true, EINVAL, { .config = 0 }, "sample_period" },
 	{ "a period and a maximum", false, EINVAL, ATTR(.config = 0x100), "config" },
-	{ "a period of 100003", false, 0, { .sample_period = 100003 } },
 	{ "a period of 8", true, 0, { .sample_period = 8 } },
 	{ "a period of 8 ops", false, 0, { .sample_period = 8 } },
 	{ "the enable bit", false, EINVAL, ATTR(.config = 1 << 17), "config" },

@@ -10,7 +10,7 @@
 #define CNT_CTL		0x80000ull	/* of ibs_op: ops, not cycles */
 #define LOOPS		20000000ul
 
-/* With a frequency periods differ: a sample has the one that it ends, and their sum is the count. */
+/* With a frequency periods differ: a sample has the one that it ends; their sum is the count. */
 static bool periods_add_up_of(const char *pmu, uint64_t config)
 {
 	struct perf_event_attr attr;
