@@ -134,7 +134,7 @@ void archperf_read_leaf(struct archperf_leaf *leaf)
 	leaf->general = 0;
 	leaf->fixed = 0;
 	/* Meteor Lake's cores have version 5, and their fixed counter 3 is named only there. */
-	if (!boot_cpu_has(X86_FEATURE_ARCH_PERFMON_EXT))
+	if (leaf->eax.split.version_id < 5 || !boot_cpu_has(X86_FEATURE_ARCH_PERFMON_EXT))
 		return;
 	cpuid_count(ARCH_PERFMON_EXT_LEAF, 0, &subleaves, &leaf->features, &ecx, &edx);
 	if (subleaves & EXT_COUNTERS)

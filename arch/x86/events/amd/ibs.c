@@ -116,10 +116,12 @@ static void amd_ibs_account(struct amd_ibs *ibs, struct perf_event *event, u64 c
  * these are added to the next period. The handler of a sample is longer than the fewest events that
  * a counter can count.
  */
-static bool amd_ibs_next_period(struct perf_event *event, s64 least)
+static bool amd_ibs_next_period(const struct amd_ibs *ibs, struct perf_event *event, s64 least)
 {
 	struct hw_perf_event *hwc = &event->hw;
-	s64 left = local64_read(&hwc->period_left), period = hwc->sample_period;
+	s64 left = local64_read(&hwc->period_left);
+	/* That of a frequency can be shorter. */
+	s64 period = max(hwc->sample_period, ibs->least);
 
 	if (left >= least)
 		return false;
@@ -164,7 +166,7 @@ static void amd_ibs_start(struct perf_event *event, int flags)
 	if (!(event->hw.state & PERF_HES_STOPPED))
 		return;
 	event->hw.state = 0;
-	amd_ibs_next_period(event, 1);
+	amd_ibs_next_period(ibs, event, 1);
 	WRITE_ONCE(cpu->running, true);
 	amd_ibs_enable(ibs, event);
 	perf_event_update_userpage(event);
@@ -376,7 +378,7 @@ static int amd_ibs_irq(struct amd_ibs *ibs, struct pt_regs *regs)
 
 	amd_ibs_account(ibs, event, ctl);
 	period = event->hw.last_period;
-	if (amd_ibs_next_period(event, ibs->least) &&
+	if (amd_ibs_next_period(ibs, event, ibs->least) &&
 	    amd_ibs_sample(ibs, event, ctl, period, regs)) {
 		event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 		WRITE_ONCE(cpu->running, false);

@@ -106,6 +106,14 @@ static bool __init lbr_register_works(u32 msr)
 	return !msr || (!rdmsrl_safe(msr, &val) && !wrmsrl_safe(msr, val));
 }
 
+static bool __init lbr_from_works(u32 msr, u32 layout)
+{
+	u64 val;
+
+	return !rdmsrl_safe(msr, &val) &&
+	       !wrmsrl_safe(msr, x86_branch_from_to_write(layout, val));
+}
+
 /* A hypervisor can show the model without the registers. */
 static bool __init lbr_registers_work(const struct x86_branches *b, u32 layout)
 {
@@ -113,7 +121,7 @@ static bool __init lbr_registers_work(const struct x86_branches *b, u32 layout)
 	u64 top;
 
 	return lbr_register_works(b->select) && !rdmsrl_safe(b->top, &top) &&
-	       lbr_register_works(b->from) && lbr_register_works(b->from + last) &&
+	       lbr_from_works(b->from, layout) && lbr_from_works(b->from + last, layout) &&
 	       lbr_register_works(b->to) && lbr_register_works(b->to + last) &&
 	       (!(layout & X86_BRANCH_INFO_CYCLES) ||
 		(lbr_register_works(b->info) && lbr_register_works(b->info + last)));
