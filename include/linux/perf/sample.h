@@ -472,7 +472,7 @@ void perf_event_output_backward(struct perf_event *event, struct perf_sample_dat
  * @regs: registers at the sample
  *
  * Context: any
- * Return: 0; -ENOENT without a buffer; -ENOSPC if the buffer is full; -E2BIG
+ * Return: 0; -ENOSPC if there is no buffer or it is full; -E2BIG
  */
 int perf_event_output(struct perf_event *event, struct perf_sample_data *data,
 		      struct pt_regs *regs);

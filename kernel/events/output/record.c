@@ -21,7 +21,7 @@
  * @size: sum of the parts' sizes, bytes; a multiple of 8
  *
  * Context: any, NMI included
- * Return: 0; -ENOENT if there is no buffer; -ENOSPC if the record is lost
+ * Return: 0; -ENOSPC if there is no buffer or the record is lost
  */
 int perf_record_write_parts(struct perf_event *event, u32 type, u16 misc,
 			    const struct kvec *part, unsigned int nr, unsigned int size)
@@ -32,7 +32,7 @@ int perf_record_write_parts(struct perf_event *event, u32 type, u16 misc,
 	int ret;
 
 	if (!rcu_access_pointer(perf_event_top(event)->rb))
-		return -ENOENT;
+		return -ENOSPC;
 
 	perf_event_header__init(&header, &sample, type, misc, sizeof(header) + size, event);
 	ret = perf_output_begin(&handle, &sample, event, header.size);
