@@ -67,14 +67,14 @@ static __always_inline u64 perf_clock(void)
  * @turn: number of the slice. Of a task: if it is odd the task's flexible groups precede those of
  *	the CPU side. Of the one that keeps the base schedule: the index, modulo their number, of the
  *	context of the CPU side that is placed first
- * @fork_turn: where the queues of new tasks begin; see inherit.c
+ * @nr_forks: number of the fork that created the context, and of its own from then on; see inherit.c
  * @sched_cpu: CPU for which @sched was compiled; -1 if it is valid on any CPU
  * @overrides_base: @sched contains other events of the CPU side than the base schedule
  * @overcommitted: a flexible group is not in @sched and waits for a time slice
  * @sched: the compiled schedule; NULL if @pmu has no counters
  * @task_data: object of pmu::task_ctx_cache; NULL until an event has PERF_ATTACH_TASK_DATA
  *
- * ctx->lock guards all members.
+ * ctx->lock guards all members, but ctx->mutex @nr_forks.
  */
 struct perf_event_pmu_context {
 	struct pmu			*pmu;
@@ -92,7 +92,7 @@ struct perf_event_pmu_context {
 	struct perf_event_pmu_context	*sched_base;
 	u64				slice_start;
 	unsigned int			turn;
-	u32				fork_turn;
+	u32				nr_forks;
 	int				sched_cpu;
 	bool				overrides_base;
 	bool				overcommitted;

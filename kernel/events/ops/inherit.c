@@ -158,10 +158,17 @@ static int inherit_group(struct inherit *in, struct perf_event *leader)
 	return 0;
 }
 
+/* Do groups take turns? The schedule of a CPU that the PMU does not support does not show it. */
+static bool inherit_takes_turns(const struct perf_event_pmu_context *epc)
+{
+	return epc->overcommitted ||
+	       (epc->nr_flexible > 1 && !raw_cpu_ptr(epc->pmu->cpu_pmu_context)->cpu_supported);
+}
+
 /*
- * Many tasks run for less than a slice: groups that take turns must not begin with the same one in
- * each of them. Multiples of the golden ratio, as fractions of the queue, are spread evenly, no
- * matter how many there are.
+ * Many tasks run for less than a slice: in every second one the CPU side is placed first, and groups
+ * that take turns begin with another one in each. Multiples of the golden ratio, as fractions of the
+ * queue, are spread evenly, no matter how many there are.
  */
 static void inherit_begin_elsewhere(struct perf_event_pmu_context *epc,
 				    struct perf_event_pmu_context *from)
@@ -169,11 +176,12 @@ static void inherit_begin_elsewhere(struct perf_event_pmu_context *epc,
 	struct list_head *first = epc->flexible.next;
 	u32 distance;
 
-	if (!from->overcommitted || !epc->nr_flexible)
+	epc->nr_forks = ++from->nr_forks;
+	epc->turn = epc->nr_forks;
+	if (!epc->nr_flexible || !inherit_takes_turns(from))
 		return;
-	from->fork_turn += GOLDEN_RATIO_32;
-	epc->fork_turn = from->fork_turn;
-	for (distance = reciprocal_scale(epc->fork_turn, epc->nr_flexible); distance; distance--)
+	distance = reciprocal_scale(epc->nr_forks * GOLDEN_RATIO_32, epc->nr_flexible);
+	for (; distance; distance--)
 		first = first->next;
 	list_rotate_to_front(first, &epc->flexible);
 }

@@ -179,6 +179,42 @@ static bool cgroup_and_cpu(void)
 	return good;
 }
 
+/* A task, its cgroup and its CPU have more events than there are counters each. */
+static bool task_cgroup_and_cpu(void)
+{
+	static const char *const whose[] = { "the task's", "the cgroup's", "the CPU's" };
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	int fd[3][8], dir;
+	bool good = true;
+	pid_t pid;
+
+	require_exact_instructions();
+	need_cgroups();
+	if (!kernel_gives_reasons())
+		skip_case("this kernel does not promise turns");
+	dir = make_cgroup("a");
+	attr.read_format = FORMAT_TIMES;
+	attr.disabled = 0;
+	pin_to_cpu(0);
+	pid = stopped_member("a");
+	for (int i = 0; i < 8; i++) {
+		fd[0][i] = MUST(perf_open(&attr, pid, -1, -1, 0));
+		fd[1][i] = open_in(&attr, dir, 0, -1);
+		fd[2][i] = MUST(perf_open(&attr, -1, 0, -1, 0));
+	}
+	kill(pid, SIGCONT);
+	good &= child_succeeded(pid);
+	for (int i = 0; i < 24; i++) {
+		struct timed_count t = read_timed_count(fd[i / 8][i % 8]);
+
+		good &= expect_between(whose[i / 8], t.running * 1000 / t.enabled, 60, 999);
+		close(fd[i / 8][i % 8]);
+	}
+	close(dir);
+	remove_cgroup("a");
+	return good;
+}
+
 /* Pinned events of a CPU keep their counters, whatever a cgroup pins. */
 static bool pinned_to_cpu(void)
 {
@@ -485,6 +521,7 @@ static const struct test tests[] = {
 	{ "events of cgroups, CPU and task", hardware_of_all_kinds },
 	{ "more cgroups than counters", many_cgroups },
 	{ "a cgroup and its CPU take turns", cgroup_and_cpu },
+	{ "a task, its cgroup and its CPU take turns", task_cgroup_and_cpu },
 	{ "pinned events of a CPU have priority over those of a cgroup", pinned_to_cpu },
 	{ "a cgroup within another takes turns", nested_cgroups },
 	{ "the last event of a cgroup is closed while its task runs", last_event_is_closed },

@@ -507,6 +507,7 @@ static bool cpu_and_two_tasks_share(void)
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 	uint64_t *theirs, ours;
 	pid_t child;
+	bool good;
 
 	need_exact_clock();
 	need_fair_turns();
@@ -524,19 +525,18 @@ static bool cpu_and_two_tasks_share(void)
 	}
 	ours = least_share(800);
 	MUST(write_line(interval_file, "1"));
-	return child_succeeded(child) &
+	good = child_succeeded(child);
+	return good &
 	       expect_between("this task's least, in thousandths", ours, 100, 999) &
 	       expect_between("the other one's", *theirs, 100, 999);
 }
 
-/* The events of tasks that run for less than a slice take turns from task to task. */
-static bool short_tasks_take_turns(void)
+/* What 16 events of 200 tasks, which run for less than a slice, have of the time. */
+static void run_short_tasks(struct mux *tasks)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 	struct mux m = { 0 }, before;
 
-	need_exact_clock();
-	need_fair_turns();
 	if (write_line(interval_file, "4"))
 		skip_case("no PMU of this name");
 	attr.read_format = FORMAT_TIMES;
@@ -563,7 +563,36 @@ static bool short_tasks_take_turns(void)
 		m.t[i].enabled -= before.t[i].enabled;
 	}
 	MUST(write_line(interval_file, "1"));
+	*tasks = m;
+}
+
+/* The events take turns from task to task. */
+static bool short_tasks_take_turns(void)
+{
+	struct mux m;
+
+	need_exact_clock();
+	need_fair_turns();
+	run_short_tasks(&m);
 	return shares_are_equal(&m, 15 * PERCENT);
+}
+
+/* They do so beside events of the CPU, which want all counters. */
+static bool short_tasks_beside_cpu(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	bool good = true;
+	struct mux m;
+
+	need_exact_clock();
+	need_fair_turns();
+	for (int i = 0; i < 8; i++)
+		MUST(perf_open(&attr, -1, 0, -1, 0));
+	run_short_tasks(&m);
+	for (unsigned int i = 0; i < m.nr; i++)
+		good &= expect_between("the tasks', in thousandths",
+				       m.t[i].running * 1000 / m.t[i].enabled, 80, 999);
+	return good;
 }
 
 /* The interval belongs to the PMU: with a long one the first event stays in place. */
@@ -689,6 +718,7 @@ static const struct test tests[] = {
 	{ "events of CPU and task share the counters", cpu_and_task_share },
 	{ "events of CPU and two tasks share the counters", cpu_and_two_tasks_share },
 	{ "events of short tasks take turns from task to task", short_tasks_take_turns },
+	{ "events of short tasks beside those of the CPU", short_tasks_beside_cpu },
 	{ "perf_event_mux_interval_ms", interval_is_settable },
 };
 
