@@ -166,9 +166,9 @@ static bool inherit_takes_turns(const struct perf_event_pmu_context *epc)
 }
 
 /*
- * Many tasks run for less than a slice: in every second one the CPU side is placed first, and groups
- * that take turns begin with another one in each. Multiples of the golden ratio, as fractions of the
- * queue, are spread evenly, no matter how many there are.
+ * Many tasks run for less than a slice: in every second one the CPU side is placed first, and
+ * groups that take turns begin with another one in each. Multiples of the golden ratio, as
+ * fractions of the queue, are spread evenly, no matter how many there are.
  */
 static void inherit_begin_elsewhere(struct perf_event_pmu_context *epc,
 				    struct perf_event_pmu_context *from)

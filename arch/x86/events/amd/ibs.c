@@ -404,8 +404,8 @@ static u64 amd_ibs_config_period(const struct amd_ibs *ibs, u64 config)
 }
 
 /*
- * A period is rounded down to a multiple of 16, and up to the fewest events. Without a period config
- * has the maximum.
+ * A period is rounded down to a multiple of 16, and up to the fewest events. Without a period
+ * config has the maximum.
  */
 static int amd_ibs_init_period(struct amd_ibs *ibs, struct perf_event *event)
 {

@@ -114,25 +114,25 @@ static const struct row_case rows_baseline[] = {
 	{ 0x01d1, 0xf, KIND(LOAD) }, { 0x40d1, 0xf, KIND(LOAD) }, { 0x02d2, 0xf, KIND(LOAD) },
 	{ 0x01d3, 0xf, KIND(LOAD) }, { 0x04d4, 0xf, KIND(LOAD) },
 	{ 0x83d0, 0xf, KIND(PLAIN) }, { 0x01d0, 0xf, KIND(PLAIN) },
-	{ 0x00c0 }, { 0x00c4 }, { 0x04cd }, { 0x01d5 }, { 0x01cf },
+	{ 0x00c4 }, { 0x04cd }, { 0x01d5 }, { 0x01cf },
 };
 
 static const struct row_case rows_icelake[] = {
 	{ 0x0100, F0, KIND(PLAIN) }, { 0x01c0, F0, KIND(PLAIN) }, { 0x0400, F3, KIND(PLAIN) },
 	{ 0x01cd, 0xff, KIND(LOAD_LATENCY) },
-	{ 0x02cd }, { CYCLES(0x01c0) },
+	{ 0x00c0 }, { 0x02cd }, { CYCLES(0x01c0) },
 };
 
 static const struct row_case rows_goldencove[] = {
 	{ 0x0100, F0, KIND(PLAIN) }, { 0x0400, F3, KIND(PLAIN) },
 	{ 0x01cd, 0xfe, KIND(LOAD_LATENCY) }, { 0x02cd, 0x1, KIND(STORE_LATENCY) },
-	{ 0x01c0 },
+	{ 0x00c0, 0xfe | F0, KIND(PLAIN) }, { 0x02c0, 0xfe | F0, KIND(PLAIN) },
 };
 
 static const struct row_case rows_lioncove[] = {
 	{ 0x0100, F0, KIND(PLAIN) }, { 0x0400, F3, KIND(PLAIN) },
 	{ 0x01cd, 0x3fc, KIND(LOAD_LATENCY) }, { 0x02cd, 0x3, KIND(STORE_LATENCY) },
-	{ 0x01c0 },
+	{ 0x00c0 }, { 0x01c0 },
 };
 
 static const struct row_case rows_gracemont[] = {
