@@ -65,8 +65,8 @@ static __always_inline u64 perf_clock(void)
  * @slice_start: start of the current time slice, ns on the context's clock; valid while
  *	@overcommitted
  * @turn: number of the slice. Of a task: if it is odd the task's flexible groups precede those of
- *	the CPU side. Of the one that keeps the base schedule: the index, modulo their number, of the
- *	context of the CPU side that is placed first
+ *	the CPU side. Of the one that keeps the base schedule: the index, modulo their number, of
+ *	the context of the CPU side that is placed first
  * @nr_forks: forks of the task, from the number of its creator's fork on; see inherit.c
  * @sched_cpu: CPU for which @sched was compiled; -1 if it is valid on any CPU
  * @overrides_base: @sched contains other events of the CPU side than the base schedule

@@ -61,14 +61,14 @@ void perf_cpu_side_unlock(void)
 void perf_cpu_contexts_lock(struct perf_cpu_locks *locks)
 {
 	locks->task_ctx = this_cpu_ptr(&perf_cpu_context)->task_ctx;
-	if (locks->task_ctx)
-		raw_spin_lock(&locks->task_ctx->lock);
-	locks->now = perf_cpu_side_lock();
-	__release(&perf_cpu_context.ctx.lock);
 	if (locks->task_ctx) {
-		perf_ctx_freeze(locks->task_ctx, locks->now);
+		raw_spin_lock(&locks->task_ctx->lock);
 		__release(&locks->task_ctx->lock);
 	}
+	locks->now = perf_cpu_side_lock();
+	__release(&perf_cpu_context.ctx.lock);
+	if (locks->task_ctx)
+		perf_ctx_freeze(locks->task_ctx, locks->now);
 }
 
 void perf_cpu_contexts_unlock(struct perf_cpu_locks *locks)

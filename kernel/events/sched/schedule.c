@@ -663,8 +663,8 @@ void perf_sched_rotate(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_c
 	if (cpc->nr_cpu_side) {
 		/*
 		 * The first one placed takes counters from the others: exchange them as well. Not
-		 * by a number of the CPU's, because tasks can take turns at each end of a slice. The
-		 * CPU side takes its own turns when it is first.
+		 * by a number of the CPU's, because tasks can take turns at each end of a slice.
+		 * The CPU side takes its own turns when it is first.
 		 */
 		if (++epc->turn % 2 == 0 && epc->ctx->task)
 			perf_sched_base(epc->pmu)->turn++;

@@ -64,9 +64,7 @@ static void events_have_their_counters(struct kunit *test)
 		{ &redwoodcove_model, 0x01cd, GENERAL(8) & ~BIT_ULL(0) },
 		{ &goldencove_model, 0x02cd, BIT_ULL(0) },
 		{ &goldencove_model, 0x0148, GENERAL(4) },
-		/* AMX_OPS_RETIRED.INT8, .BF16 */
-		{ &goldencove_x_model, 0x01ce, BIT_ULL(0) },
-		{ &goldencove_x_model, 0x02ce, BIT_ULL(0) },
+		{ &goldencove_x_model, 0x01ce, 1 }, { &goldencove_x_model, 0x02ce, 1 },
 		{ &lioncove_model, 0x01cd, GENERAL(8) & ~GENERAL(2) },
 		{ &lioncove_model, 0x02cd, GENERAL(2) },
 		{ &lioncove_model, 0x0148, BIT_ULL(2) }, { &lioncove_model, 0x0175, BIT_ULL(2) },
