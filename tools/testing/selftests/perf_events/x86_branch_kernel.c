@@ -208,7 +208,7 @@ static bool counter_agrees(void)
 	event_disable(fd);
 	/* Interrupts have branches, too. */
 	return expect_between("branches taken", perf_count(fd), each * CALLS,
-			      each * CALLS + CALLS / 4);
+			      each * CALLS + CALLS / 2);
 }
 
 /* ----------------------------------------------------------------------------- filters */
