@@ -173,7 +173,7 @@ static bool user_reads_past_a_period(void)
 
 	need_pmu();
 	if (pmu_is_mute())
-		skip_case("no interrupt");
+		skip_case("no overflow interrupt");
 	require_exact_instructions();
 	allow_users(true);
 	attr = perf_attr(pmu_type, INSTRUCTIONS);
