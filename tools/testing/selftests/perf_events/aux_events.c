@@ -161,7 +161,7 @@ static bool group_waits(void)
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	fd = perf_open(&attr, 0, -1, area.fd, 0);
 	if (fd < 0)
-		skip_case("no counters");
+		skip_case("no instruction counter");
 	ioctl(area.fd, PERF_EVENT_IOC_ENABLE, 0);
 	work_and_sleep();
 	after = read_timed_count(fd);

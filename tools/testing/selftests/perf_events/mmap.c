@@ -341,7 +341,7 @@ static bool disabled_counter(void)
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	fd = perf_open(&attr, 0, -1, -1, 0);
 	if (fd < 0)
-		skip_case("no counters");
+		skip_case("no instruction counter");
 	user = map_buffer(fd, 1, PROT_READ);
 	if (user == MAP_FAILED)
 		fail_case("mmap");
