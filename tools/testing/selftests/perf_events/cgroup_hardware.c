@@ -143,12 +143,16 @@ static pid_t stopped_member(const char *cgroup)
 	return pid;
 }
 
-/* A cgroup and its CPU have more events than there are counters: both are multiplexed. */
-static bool cgroup_and_cpu(void)
+enum { TASKS, CGROUPS, CPUS };
+
+/* Those from @first on have more events than there are counters, each: all of them take turns. */
+static bool turns_from(int first, uint64_t least)
 {
+	static const char *const whose[] = { "the task's, in thousandths",
+		"the cgroup's, in thousandths", "the CPU's, in thousandths" };
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
-	int fd[16], dir;
-	bool good = true;
+	int fd[CPUS + 1][8], dir;
+	bool good;
 	pid_t pid;
 
 	require_exact_instructions();
@@ -161,58 +165,32 @@ static bool cgroup_and_cpu(void)
 	pin_to_cpu(0);
 	pid = stopped_member("a");
 	for (int i = 0; i < 8; i++) {
-		fd[i] = open_in(&attr, dir, 0, -1);
-		fd[8 + i] = MUST(perf_open(&attr, -1, 0, -1, 0));
+		if (first == TASKS)
+			fd[TASKS][i] = MUST(perf_open(&attr, pid, -1, -1, 0));
+		fd[CGROUPS][i] = open_in(&attr, dir, 0, -1);
+		fd[CPUS][i] = MUST(perf_open(&attr, -1, 0, -1, 0));
 	}
 	kill(pid, SIGCONT);
-	good &= child_succeeded(pid);
-	for (int i = 0; i < 16; i++) {
-		struct timed_count t = read_timed_count(fd[i]);
+	good = child_succeeded(pid);
+	for (int i = first * 8; i < (CPUS + 1) * 8; i++) {
+		struct timed_count t = read_timed_count(fd[i / 8][i % 8]);
 
-		good &= expect_between(i < 8 ? "the cgroup's, in thousandths" :
-					       "the CPU's, in thousandths",
-				       t.running * 1000 / t.enabled, 150, 999);
-		close(fd[i]);
+		good &= expect_between(whose[i / 8], t.running * 1000 / t.enabled, least, 999);
+		close(fd[i / 8][i % 8]);
 	}
 	close(dir);
 	remove_cgroup("a");
 	return good;
 }
 
-/* A task, its cgroup and its CPU have more events than there are counters each. */
+static bool cgroup_and_cpu(void)
+{
+	return turns_from(CGROUPS, 150);
+}
+
 static bool task_cgroup_and_cpu(void)
 {
-	static const char *const whose[] = { "the task's", "the cgroup's", "the CPU's" };
-	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
-	int fd[3][8], dir;
-	bool good = true;
-	pid_t pid;
-
-	require_exact_instructions();
-	need_cgroups();
-	if (!kernel_gives_reasons())
-		skip_case("this kernel does not promise turns");
-	dir = make_cgroup("a");
-	attr.read_format = FORMAT_TIMES;
-	attr.disabled = 0;
-	pin_to_cpu(0);
-	pid = stopped_member("a");
-	for (int i = 0; i < 8; i++) {
-		fd[0][i] = MUST(perf_open(&attr, pid, -1, -1, 0));
-		fd[1][i] = open_in(&attr, dir, 0, -1);
-		fd[2][i] = MUST(perf_open(&attr, -1, 0, -1, 0));
-	}
-	kill(pid, SIGCONT);
-	good &= child_succeeded(pid);
-	for (int i = 0; i < 24; i++) {
-		struct timed_count t = read_timed_count(fd[i / 8][i % 8]);
-
-		good &= expect_between(whose[i / 8], t.running * 1000 / t.enabled, 60, 999);
-		close(fd[i / 8][i % 8]);
-	}
-	close(dir);
-	remove_cgroup("a");
-	return good;
+	return turns_from(TASKS, 60);
 }
 
 /* Pinned events of a CPU keep their counters, whatever a cgroup pins. */
