@@ -176,6 +176,7 @@ static void inherit_begin_elsewhere(struct perf_event_pmu_context *epc,
 	struct list_head *first = epc->flexible.next;
 	u32 distance;
 
+	lockdep_assert_held(&from->ctx->mutex);
 	epc->nr_forks = ++from->nr_forks;
 	epc->turn = epc->nr_forks;
 	if (!epc->nr_flexible || !inherit_takes_turns(from))

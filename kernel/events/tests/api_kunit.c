@@ -343,7 +343,7 @@ static void test_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sysctl_perf_event_max_contexts_per_stack, 8);
 }
 
-/* A clock whose timer has expired when it is stopped takes its sample soon after the next start. */
+/* A clock is stopped when its timer has expired: the timer expires again soon after the start. */
 static void test_late_clock(struct kunit *test)
 {
 	struct perf_event_attr attr = {
