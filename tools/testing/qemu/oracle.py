@@ -74,7 +74,7 @@ def boot(kind, qemu, machine, script, archive, append=''):
         sys.exit(f'error: {image} is not built')
     rows = (TOP / 'tools/testing/qemu/pmus').read_text()
     cpu = re.search(rf'^{machine}\s+(.*)$', rows, re.M)[1]
-    # The calibration of the APIC's timer waits for 200 ms of instructions, which is half of such a guest's time.
+    # The calibration of the APIC's timer waits for 100 ms of instructions, a third of such a guest's time.
     append += '' if KERNEL == 'stock' else ' nolapic_timer'
     with tempfile.NamedTemporaryFile('w', suffix='.job') as job:
         job.write(script)
