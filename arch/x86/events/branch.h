@@ -136,6 +136,8 @@ struct x86_branch_log {
  * struct x86_branch_task - what the registers hold of a task that is not on a CPU: its call stack,
  *	or the records of the guest that it runs
  * @seq: x86_branch_cpu::seq when it was saved; 0: never
+ * @event: identity of the event with which a call stack was saved
+ * @stopped: for how long that event had not been running then, as lbr_time_stopped()
  * @cpu: CPU where it was saved
  * @guest: the records of a guest
  * @select: the guest's filter
@@ -145,6 +147,8 @@ struct x86_branch_log {
  */
 struct x86_branch_task {
 	u64			seq;
+	u64			event;
+	u64			stopped;
 	int			cpu;
 	bool			guest;
 	u64			select;

@@ -93,6 +93,24 @@ static const struct x86_branch_task *lbr_saved(const struct perf_event *event, b
 	return task && task->seq && task->guest == guest ? task : NULL;
 }
 
+/*
+ * For how long the task has been running without the event, ns. It is the same as long as the event
+ * is ACTIVE, on a CPU or not.
+ */
+static u64 lbr_time_stopped(const struct perf_event *event)
+{
+	return event->time_stopped + event->group_leader->time_stopped;
+}
+
+/* The call stack of the event's task; NULL if the task can have run since it was saved. */
+static const struct x86_branch_task *lbr_saved_stack(const struct perf_event *event)
+{
+	const struct x86_branch_task *task = lbr_saved(event, false);
+
+	return task && task->event == event->id && task->stopped == lbr_time_stopped(event) ? task :
+											      NULL;
+}
+
 /* Do the registers hold it still, without another use since? */
 static bool lbr_saved_is_there(const struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
 			       const struct x86_branch_task *task)
@@ -133,7 +151,7 @@ static void lbr_stack_load(struct x86_branch_cpu *br, const struct x86_pmu *xpmu
 	if (br->stack_users++ && (!task || task == br->stack))
 		return;
 	br->stack = task;
-	lbr_stack_restore(br, xpmu, lbr_saved(event, false));
+	lbr_stack_restore(br, xpmu, lbr_saved_stack(event));
 }
 
 /* Leaves in the registers the stack of the event's task, or else nothing of other tasks. */
@@ -164,6 +182,8 @@ static void lbr_stack_unload(struct x86_branch_cpu *br, const struct x86_pmu *xp
 		return;
 	}
 	lbr_stack_save(br, xpmu, task);
+	task->event = event->id;
+	task->stopped = lbr_time_stopped(event);
 	*saved = task;
 }
 

@@ -262,10 +262,58 @@ static bool stacks_beside_the_cpus(void)
 	return good;
 }
 
+static void sleep_at_bottom(void)
+{
+	at_bottom = NULL;
+	gate_open(&to_other);
+	gate_wait(&to_self);
+}
+
+/* Disables the event while its task sleeps, and enables it while the task sleeps the next time. */
+static pid_t fork_controller(void)
+{
+	pid_t pid = fork_child();
+
+	if (pid)
+		return pid;
+	gate_wait(&to_other);
+	event_disable(again.fd);
+	gate_open(&to_self);
+	gate_wait(&to_other);
+	event_enable(again.fd);
+	gate_open(&to_self);
+	for (;;)
+		pause();
+}
+
+/* The task returns from its calls and sleeps without the event in between. */
+static bool disabled_asleep_forget(void)
+{
+	pid_t pid;
+
+	need_stacks();
+	again = (struct stacks){ 0 };
+	stacks_open(&again, 0, -1);
+	to_other = gate_new();
+	to_self = gate_new();
+	pid = fork_controller();
+	at_bottom = sleep_at_bottom;
+	stack_level(LEVELS, 0x155);
+	gate_open(&to_other);
+	gate_wait(&to_self);
+	for (unsigned int path = 0; path < WALKS; path++)
+		stack_level(2, path);
+	stacks_count(&again, 2);
+	kill_child(pid);
+	return expect(again.samples > WALKS / 4, "%u samples at the bottom", again.samples) &
+	       expect_eq("stacks with calls that have returned", again.wrong, 0);
+}
+
 static const struct test tests[] = {
 	{ "call stacks are the chains of frame pointers", stacks_are_chains },
 	{ "so they are after records of another kind", stacks_follow_other_records },
 	{ "an event that was disabled forgets its stack", disabled_events_forget },
+	{ "one that was disabled and enabled while its task slept, too", disabled_asleep_forget },
 	{ "a task finds its own stack after a switch", tasks_have_their_stacks },
 	{ "so it does beside an event of the CPU", stacks_beside_the_cpus },
 };
