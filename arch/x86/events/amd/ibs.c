@@ -84,8 +84,10 @@ static DEFINE_PER_CPU(struct amd_ibs_cpu, amd_ibs_op_cpu);
 
 /* CPUID 8000_001BH:EAX; 0: no instruction based sampling */
 static u32 amd_ibs_caps __ro_after_init;
-/* Family 19h models 00h to 0fh: errata 1197 and 1293 */
+/* Family 19h models 00h to 0fh: erratum 1197 */
 static bool amd_ibs_zen3 __ro_after_init;
+/* AMD_IBS_LACKS_* */
+static unsigned int amd_ibs_lacks __ro_after_init;
 
 static struct amd_ibs *to_amd_ibs(struct pmu *pmu)
 {
@@ -295,7 +297,7 @@ static void amd_ibs_fill_data(const struct perf_event *event, const u64 *regs,
 	u64 type = event->attr.sample_type;
 
 	if (type & PERF_SAMPLE_DATA_SRC) {
-		data->data_src.val = amd_ibs_data_src(regs, amd_ibs_caps, amd_ibs_zen3);
+		data->data_src.val = amd_ibs_data_src(regs, amd_ibs_caps, amd_ibs_lacks);
 		data->sample_flags |= PERF_SAMPLE_DATA_SRC;
 	}
 	if (type & PERF_SAMPLE_WEIGHT_TYPE) {
@@ -430,10 +432,12 @@ static int amd_ibs_init_exclude(struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
 
-	if (attr->exclude_hv || attr->exclude_idle || attr->exclude_host || attr->exclude_guest)
+	if (attr->exclude_idle || attr->exclude_host || attr->exclude_guest)
 		return perf_refuse(-EINVAL,
 				   "exclude_*: the PMU cannot tell hosts and guests apart");
-	if ((attr->exclude_user || attr->exclude_kernel) && !(attr->config2 & AMD_IBS_SWFILT))
+	/* There is no level below the kernel, but perf excludes it with the kernel. */
+	if ((attr->exclude_user || attr->exclude_kernel || attr->exclude_hv) &&
+	    !(attr->config2 & AMD_IBS_SWFILT))
 		return perf_refuse(-EINVAL,
 				   "exclude_*: the PMU cannot tell levels apart without swfilt");
 	return 0;
@@ -746,9 +750,23 @@ static u32 __init amd_ibs_read_caps(void)
 	       AMD_IBS_AVAILABLE | AMD_IBS_FETCHES | AMD_IBS_OPS;
 }
 
+/* Family 19h before Zen 4: PPR of models 00h and 50h, "IBS Op Data 2". */
+static void __init amd_ibs_apply_model(void)
+{
+	unsigned int model = boot_cpu_data.x86_model;
+
+	if (boot_cpu_data.x86 != 0x19)
+		return;
+	amd_ibs_zen3 = model < 0x10;
+	if (amd_ibs_zen3)
+		amd_ibs_lacks |= AMD_IBS_LACKS_DATA2;
+	if (amd_ibs_zen3 || (model >= 0x20 && model < 0x60))
+		amd_ibs_lacks |= AMD_IBS_LACKS_HIT_STATE;
+}
+
 static void __init amd_ibs_apply_caps(u32 caps)
 {
-	amd_ibs_zen3 = boot_cpu_data.x86 == 0x19 && boot_cpu_data.x86_model < 0x10;
+	amd_ibs_apply_model();
 	if (caps & AMD_IBS_COUNT_OPS)
 		amd_ibs_op.config |= AMD_IBS_OP_COUNTS_OPS;
 	if (caps & AMD_IBS_COUNT_EXT) {

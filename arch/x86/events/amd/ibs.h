@@ -76,12 +76,16 @@ struct amd_ibs_record {
 static_assert(offsetof(struct amd_ibs_record, regs) ==
 	      offsetofend(struct amd_ibs_record, caps));
 
+/* What the registers of a model lack: see amd_ibs_data_src(). */
+#define AMD_IBS_LACKS_DATA2	BIT(0)	/* erratum 1293: of prefetches, and of misses without a buffer */
+#define AMD_IBS_LACKS_HIT_STATE	BIT(1)	/* data 2 has no state of the line in another cache */
+
 /* ---------------------------------------------------------------- ibs_record.c */
 
 u64  amd_ibs_op_max(u64 events);
 u64  amd_ibs_op_counted(u64 ctl, u32 caps);
 u64  amd_ibs_chunk(s64 left, u64 least, u64 most);
-u64  amd_ibs_data_src(const u64 *regs, u32 caps, bool ignore_data2);
+u64  amd_ibs_data_src(const u64 *regs, u32 caps, unsigned int lacks);
 u64  amd_ibs_weight(const u64 *regs, u64 sample_type);
 u64  amd_ibs_op_latency(unsigned int cycles);
 bool amd_ibs_is_slower(const u64 *regs, unsigned int cycles);

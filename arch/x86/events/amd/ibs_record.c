@@ -90,7 +90,7 @@ static const u64 amd_ibs_source_zen4[] = {
 #define UNKNOWN_LEVEL	(S(LVL, NA) | S(LVLNUM, NA))
 
 /* Beyond L2; only loads have it. */
-static u64 amd_ibs_level_beyond(union ibs_op_data2 data2, u32 caps)
+static u64 amd_ibs_level_beyond(union ibs_op_data2 data2, u32 caps, unsigned int lacks)
 {
 	const u64 *table = amd_ibs_source_old;
 	unsigned int n = ARRAY_SIZE(amd_ibs_source_old), code = data2.data_src_lo;
@@ -110,24 +110,41 @@ static u64 amd_ibs_level_beyond(union ibs_op_data2 data2, u32 caps)
 		level &= ~S(HOPS, 0);
 		level |= S(REMOTE, REMOTE) | S(HOPS, 1);
 	}
-	if (level & S(REMOTE, REMOTE) && level & S(LVL, REM_CCE1))
+	if (level & S(REMOTE, REMOTE) && level & S(LVL, REM_CCE1) &&
+	    !(lacks & AMD_IBS_LACKS_HIT_STATE))
 		return level | (data2.cache_hit_st ? S(SNOOP, HIT) : S(SNOOP, HITM));
 	return level | S(SNOOP, NA);
 }
 
+/* The bits of misses, and of L2, are not valid for an access that no cache can have. */
+static bool amd_ibs_is_uncached(union ibs_op_data2 data2, union ibs_op_data3 data3, u32 caps)
+{
+	unsigned int code = data2.data_src_lo;
+
+	if (caps & AMD_IBS_ZEN4)
+		code |= data2.data_src_hi << 3;
+	return data3.dc_uc_mem_acc && code != IBS_DATA_SRC_IO;
+}
+
 static u64 amd_ibs_level(union ibs_op_data2 data2, union ibs_op_data3 data3, u32 caps,
-			 bool ignore_data2)
+			 unsigned int lacks)
 {
 	bool has_l2 = caps & AMD_IBS_FETCH_EXTD;
-	bool wrong = ignore_data2 && (data3.sw_pf || data3.dc_miss_no_mab_alloc);
+	bool wrong = lacks & AMD_IBS_LACKS_DATA2 && (data3.sw_pf || data3.dc_miss_no_mab_alloc);
+	u64 level = UNKNOWN_LEVEL | S(SNOOP, NA);
 
+	if (amd_ibs_is_uncached(data2, data3, caps))
+		return S(LVL, UNC) | S(LVLNUM, UNC) | S(SNOOP, NA);
 	if (!data3.dc_miss)
 		return S(LVL, L1) | S(LVL, HIT) | S(LVLNUM, L1) | S(SNOOP, NA);
 	if (has_l2 && !data3.l2_miss && !wrong)
 		return S(LVL, L2) | S(LVL, HIT) | S(LVLNUM, L2) | S(SNOOP, NA);
-	if (!data3.ld_op || wrong)
-		return UNKNOWN_LEVEL | S(SNOOP, NA);
-	return amd_ibs_level_beyond(data2, caps);
+	if (data3.ld_op && !wrong)
+		level = amd_ibs_level_beyond(data2, caps, lacks);
+	/* An earlier miss of the line has the buffer; where the data was is better if it is known. */
+	if (data3.dc_miss_no_mab_alloc && level == (UNKNOWN_LEVEL | S(SNOOP, NA)))
+		return S(LVL, LFB) | S(LVLNUM, LFB) | S(SNOOP, NA);
+	return level;
 }
 
 static u64 amd_ibs_tlb(union ibs_op_data3 data3)
@@ -143,11 +160,11 @@ static u64 amd_ibs_tlb(union ibs_op_data3 data3)
  * amd_ibs_data_src - where the data of an op was
  * @regs: by enum amd_ibs_op_reg
  * @caps: CPUID 8000_001BH:EAX
- * @ignore_data2: erratum 1293: data 2 is wrong for prefetches, and for misses without a buffer
+ * @lacks: AMD_IBS_LACKS_*
  *
  * Return: perf_mem_data_src
  */
-u64 amd_ibs_data_src(const u64 *regs, u32 caps, bool ignore_data2)
+u64 amd_ibs_data_src(const u64 *regs, u32 caps, unsigned int lacks)
 {
 	union ibs_op_data2 data2 = { .val = regs[AMD_IBS_OP_DATA2] };
 	union ibs_op_data3 data3 = { .val = regs[AMD_IBS_OP_DATA3] };
@@ -155,7 +172,7 @@ u64 amd_ibs_data_src(const u64 *regs, u32 caps, bool ignore_data2)
 	if (!data3.ld_op && !data3.st_op)
 		return PERF_MEM_NA;
 	return (data3.ld_op ? S(OP, LOAD) : S(OP, STORE)) |
-	       amd_ibs_level(data2, data3, caps, ignore_data2) | amd_ibs_tlb(data3) |
+	       amd_ibs_level(data2, data3, caps, lacks) | amd_ibs_tlb(data3) |
 	       (data3.dc_locked_op ? S(LOCK, LOCKED) : S(LOCK, NA)) | S(BLK, NA);
 }
 

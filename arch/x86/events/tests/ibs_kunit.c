@@ -56,6 +56,10 @@ struct ibs_source_case {
 #define L2_MISS		BIT_ULL(20)
 #define BEYOND		(IS_LOAD | IS_MISS | L2_MISS)
 #define HIT_IN(_lvl, _num)	(S(LVL, HIT) | S(LVL, _lvl) | S(LVLNUM, _num))
+#define UNCACHED	BIT_ULL(14)
+#define NO_BUFFER	BIT_ULL(16)
+#define NOT_CACHED	(S(LVL, UNC) | S(LVLNUM, UNC) | S(SNOOP, NA))
+#define IN_BUFFER	(S(LVL, LFB) | S(LVLNUM, LFB) | S(SNOOP, NA))
 #define UNKNOWN		(S(LVL, NA) | S(LVLNUM, NA) | S(SNOOP, NA))
 #define OTHER(_hops)	(HIT_IN(REM_CCE1, ANY_CACHE) | S(REMOTE, REMOTE) | S(HOPS, _hops))
 
@@ -81,6 +85,16 @@ static const struct ibs_source_case ibs_source_cases[] = {
 	{ ZEN3, 1, BEYOND, UNKNOWN },
 	{ OLD, 2, IS_LOAD | IS_MISS, HIT_IN(L3, L3) | S(SNOOP, NA) },
 	{ OLD, 0, IS_LOAD | IS_MISS, UNKNOWN },
+	/* uncached, whatever the bits of the caches are; an access of a device has its code */
+	{ ZEN4, 0, IS_LOAD | UNCACHED, NOT_CACHED },
+	{ ZEN4, 3, BEYOND | UNCACHED, NOT_CACHED },
+	{ ZEN4, 7, BEYOND | UNCACHED, HIT_IN(IO, IO) | S(SNOOP, NA) },
+	{ ZEN4, 0, IS_STORE | IS_MISS | UNCACHED, NOT_CACHED },
+	/* a miss that waits for the buffer of an earlier one: the source of data, if there is one */
+	{ ZEN4, 0, BEYOND | NO_BUFFER, IN_BUFFER },
+	{ ZEN4, 3, BEYOND | NO_BUFFER, HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA) },
+	{ ZEN4, 3, IS_STORE | IS_MISS | L2_MISS | NO_BUFFER, IN_BUFFER },
+	{ ZEN3, 1, BEYOND | NO_BUFFER, IN_BUFFER },
 };
 
 static void sources_are_named(struct kunit *test)
@@ -93,7 +107,7 @@ static void sources_are_named(struct kunit *test)
 			[AMD_IBS_OP_DATA2] = c->data2, [AMD_IBS_OP_DATA3] = c->data3,
 		};
 
-		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, c->caps, false) & LEVEL_FIELDS,
+		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, c->caps, 0) & LEVEL_FIELDS,
 				    c->level, "case %u", i);
 	}
 }
@@ -138,7 +152,7 @@ static u64 ibs_source_of(u32 caps, u64 data2)
 {
 	u64 regs[AMD_IBS_OP_REGS] = { [AMD_IBS_OP_DATA2] = data2, [AMD_IBS_OP_DATA3] = BEYOND };
 
-	return amd_ibs_data_src(regs, caps, false) & LEVEL_FIELDS;
+	return amd_ibs_data_src(regs, caps, 0) & LEVEL_FIELDS;
 }
 
 /* The state of the line, bit 5, matters for other caches alone: owned, or modified. */
@@ -213,7 +227,7 @@ static void accesses_are_named(struct kunit *test)
 		const struct ibs_access_case *c = &ibs_access_cases[i];
 		u64 regs[AMD_IBS_OP_REGS] = { [AMD_IBS_OP_DATA3] = c->data3 };
 
-		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, ZEN4, false) & ACCESS_FIELDS,
+		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, ZEN4, 0) & ACCESS_FIELDS,
 				    c->want, "case %u", i);
 	}
 }
@@ -222,26 +236,38 @@ static void ops_without_data_have_none(struct kunit *test)
 {
 	u64 regs[AMD_IBS_OP_REGS] = { [AMD_IBS_OP_DATA2] = 3 };
 
-	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN4, false), (u64)PERF_MEM_NA);
+	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN4, 0), (u64)PERF_MEM_NA);
 }
 
 /* Erratum 1293: data 2 says nothing of prefetches (21), and of misses without a buffer (16). */
 static void wrong_sources_are_ignored(struct kunit *test)
 {
-	static const u64 wrong[] = { BIT_ULL(16), BIT_ULL(21), BIT_ULL(16) | BIT_ULL(21) };
+	static const u64 wrong[] = { NO_BUFFER, BIT_ULL(21), NO_BUFFER | BIT_ULL(21) };
 	u64 regs[AMD_IBS_OP_REGS] = { [AMD_IBS_OP_DATA2] = 3 };
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
 		regs[AMD_IBS_OP_DATA3] = BEYOND | wrong[i];
-		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, ZEN3, true) & LEVEL_FIELDS,
-				    UNKNOWN, "case %u", i);
-		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, ZEN3, false) & LEVEL_FIELDS,
+		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, ZEN3, AMD_IBS_LACKS_DATA2) & LEVEL_FIELDS,
+				    wrong[i] & NO_BUFFER ? IN_BUFFER : UNKNOWN, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, ZEN3, 0) & LEVEL_FIELDS,
 				    HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA), "case %u", i);
 	}
 	regs[AMD_IBS_OP_DATA3] = BEYOND;
-	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN3, true) & LEVEL_FIELDS,
+	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN3, AMD_IBS_LACKS_DATA2) & LEVEL_FIELDS,
 			HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA));
+}
+
+/* Family 19h before Zen 4: data 2 has no state of the line in another cache. */
+static void unknown_states_are_no_snoops(struct kunit *test)
+{
+	u64 regs[AMD_IBS_OP_REGS] = { [AMD_IBS_OP_DATA2] = 4, [AMD_IBS_OP_DATA3] = BEYOND };
+
+	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN3, AMD_IBS_LACKS_HIT_STATE) & LEVEL_FIELDS,
+			CACHE(1, NA));
+	regs[AMD_IBS_OP_DATA2] = 4 | BIT(5);
+	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN3, AMD_IBS_LACKS_HIT_STATE) & LEVEL_FIELDS,
+			CACHE(1, NA));
 }
 
 static void weights_are_latencies(struct kunit *test)
@@ -359,6 +385,7 @@ static struct kunit_case ibs_cases[] = {
 	KUNIT_CASE(accesses_are_named),
 	KUNIT_CASE(ops_without_data_have_none),
 	KUNIT_CASE(wrong_sources_are_ignored),
+	KUNIT_CASE(unknown_states_are_no_snoops),
 	KUNIT_CASE(weights_are_latencies),
 	KUNIT_CASE(slow_loads_are_kept),
 	KUNIT_CASE(addresses_are_hidden),

@@ -398,19 +398,18 @@ static unsigned int level_number(uint64_t address, bool load)
 		return LVL(L1);
 	if (level == 2)
 		return ibs_caps() & HAS_L2 ? LVL(L2) : LVL(NA);
-	return load ? beyond_l2(code_at(address)) : LVL(NA);
+	return load ? beyond_l2(code_at(address)) : code_at(address) == 14 ? LVL(UNC) : LVL(NA);
 }
 
 static bool is_remote(uint64_t address, bool load)
 {
-	unsigned int code = code_at(address);
-
-	return load && (code == 8 || code == 9 || code == 11 || code == 13);
+	return load && 1 << code_at(address) & (1 << 8 | 1 << 9 | 1 << 11 | 1 << 13);
 }
 
 static unsigned int snoop_at(uint64_t address, bool load)
 {
-	unsigned int code = load ? code_at(address) : 0;
+	bool has_state = (ibs_caps() & (HAS_L2 | HAS_ZEN4)) != HAS_L2;	/* not Zen 3 */
+	unsigned int code = load && has_state ? code_at(address) : 0;
 
 	return code == 8 ? PERF_MEM_SNOOP_HITM : code == 9 ? PERF_MEM_SNOOP_HIT : PERF_MEM_SNOOP_NA;
 }

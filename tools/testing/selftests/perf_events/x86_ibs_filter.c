@@ -290,7 +290,10 @@ static bool levels_need_the_filter(void)
 		good &= is_answered("another bit", &attr, EINVAL, "config2");
 		attr.config2 = SWFILT;
 		attr.exclude_hv = 1;
-		good &= is_answered("exclude_hv with swfilt", &attr, EINVAL, "exclude");
+		good &= is_answered("exclude_hv with swfilt", &attr, 0, NULL);
+		attr.config2 = 0;
+		good &= is_answered("exclude_hv without swfilt", &attr, EINVAL, "swfilt");
+		attr.config2 = SWFILT;
 		attr.exclude_hv = 0;
 		attr.exclude_guest = 1;
 		good &= is_answered("exclude_guest with swfilt", &attr, EINVAL, "exclude");
