@@ -242,6 +242,8 @@ const struct x86_precise_line intel_pebs_redwoodcove = {
 static const struct x86_precise pebs_lioncove[] = {
 	PRECISE_UMASK(0x0100, X86_FIXED(0), PLAIN),
 	PRECISE_UMASK(0x0400, X86_FIXED(3), PLAIN),
+	PRECISE_UMASK(0x012a, BIT(0), PLAIN),	/* OCR, of both registers */
+	PRECISE_UMASK(0x012b, BIT(0), PLAIN),
 	PRECISE_UMASK(0x01cd, GENMASK_ULL(9, 2), LOAD_LATENCY),
 	PRECISE_UMASK(0x02cd, FIRST(2), STORE_LATENCY),
 	PEBS_LOADS_STORES,
@@ -274,6 +276,7 @@ const struct x86_precise_line intel_pebs_gracemont = {
 	.others		= ~0ULL,
 	.instructions	= BIT(0) | X86_FIXED(0),
 	.rest		= BIT(0),
+	.least		= 128,
 	.source		= &intel_datasrc_gracemont,
 	.flags		= X86_PRECISE_TWO_LATENCIES,
 	.max		= 3,
@@ -285,6 +288,7 @@ const struct x86_precise_line intel_pebs_skymont = {
 	.others		= ~0ULL,
 	.instructions	= BIT(0) | X86_FIXED(0),
 	.rest		= BIT(0),
+	.least		= 128,
 	.source		= &intel_datasrc_crestmont,
 	.flags		= X86_PRECISE_TWO_LATENCIES,
 	.max		= 3,
@@ -295,6 +299,7 @@ const struct x86_precise_line intel_pebs_crestmont = {
 	.others		= ~0ULL,
 	.instructions	= FIRST(2) | X86_FIXED(0),
 	.rest		= FIRST(2),
+	.least		= 128,
 	.source		= &intel_datasrc_crestmont,
 	.flags		= X86_PRECISE_TWO_LATENCIES,
 	.max		= 3,

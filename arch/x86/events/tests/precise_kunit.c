@@ -131,6 +131,7 @@ static const struct row_case rows_goldencove[] = {
 
 static const struct row_case rows_lioncove[] = {
 	{ 0x0100, F0, KIND(PLAIN) }, { 0x0400, F3, KIND(PLAIN) },
+	{ 0x012a, 0x1, KIND(PLAIN) }, { 0x012b, 0x1, KIND(PLAIN) },
 	{ 0x01cd, 0x3fc, KIND(LOAD_LATENCY) }, { 0x02cd, 0x3, KIND(STORE_LATENCY) },
 	{ 0x00c0 }, { 0x01c0 },
 };
@@ -211,15 +212,15 @@ static const struct line_case line_cases[] = {
 		    .source = &intel_datasrc_lioncove, .flags = X86_PRECISE_TWO_LATENCIES,
 		    .max = 3 } },
 	{ "gracemont", &intel_pebs_gracemont, ROWS(rows_gracemont),
-	  .want = { .others = ANY_COUNTER, .instructions = 0x1 | F0, .rest = 0x1,
+	  .want = { .others = ANY_COUNTER, .instructions = 0x1 | F0, .rest = 0x1, .least = 128,
 		    .source = &intel_datasrc_gracemont, .flags = X86_PRECISE_TWO_LATENCIES,
 		    .max = 3 } },
 	{ "crestmont", &intel_pebs_crestmont, ROWS(rows_gracemont),
-	  .want = { .others = ANY_COUNTER, .instructions = 0x3 | F0, .rest = 0x3,
+	  .want = { .others = ANY_COUNTER, .instructions = 0x3 | F0, .rest = 0x3, .least = 128,
 		    .source = &intel_datasrc_crestmont, .flags = X86_PRECISE_TWO_LATENCIES,
 		    .max = 3 } },
 	{ "skymont", &intel_pebs_skymont, ROWS(rows_gracemont),
-	  .want = { .others = ANY_COUNTER, .instructions = 0x1 | F0, .rest = 0x1,
+	  .want = { .others = ANY_COUNTER, .instructions = 0x1 | F0, .rest = 0x1, .least = 128,
 		    .source = &intel_datasrc_crestmont, .flags = X86_PRECISE_TWO_LATENCIES,
 		    .max = 3 } },
 };
