@@ -68,8 +68,11 @@ void perf_event_enable_locked(struct perf_event *event)
 static void control_stop_group(struct perf_event *leader)
 {
 	perf_group_unqueue(leader);
-	if (leader->state == PERF_EVENT_STATE_ACTIVE)
-		perf_group_stop(leader);
+	if (leader->state != PERF_EVENT_STATE_ACTIVE)
+		return;
+	perf_group_stop(leader);
+	if (!leader->attr.pinned)
+		perf_group_queue_settle(leader);
 }
 
 /**

@@ -12,7 +12,9 @@
  *
  * Two bounds keep times without competition from counting for or against a group. pmu_ctx->round,
  * the highest round that was the earliest of a schedule, never decreases, and no group is more than
- * two rounds ahead of it. A group that is behind it has caught up after one slice.
+ * two rounds ahead of it. A group that is behind it has caught up after one slice. A group that is
+ * disabled and enabled again keeps its place within these bounds: a program that counts for moments
+ * shorter than a slice sees all its groups run.
  *
  * Locks: ctx->lock.
  */
@@ -46,9 +48,11 @@ static void group_queue_add(struct list_head *queue, struct perf_event *leader)
  */
 void perf_group_queue_insert(struct perf_event_pmu_context *epc, struct perf_event *leader)
 {
+	/* One that has been queued before may have a slice to claim. */
+	u64 claim = leader->round && epc->round;
 	s64 slice = group_queue_slice(epc);
 
-	leader->round = clamp(leader->round, epc->round, epc->round + 1);
+	leader->round = clamp(leader->round, epc->round - claim, epc->round + 1);
 	if (leader->slice_left <= slice / 2 || leader->slice_left > 2 * slice)
 		leader->slice_left = slice;
 	leader->sched_stamp = perf_event_stored_running(leader);
@@ -90,6 +94,25 @@ void perf_group_queue_fail(struct perf_event *leader)
 	group_queue_next_round(leader->pmu_ctx, leader);
 }
 
+/* Returns true if the group has used its slice. */
+static bool group_queue_charge(struct perf_event_pmu_context *epc, struct perf_event *leader)
+{
+	s64 slice = group_queue_slice(epc);
+	u64 running = perf_event_stored_running(leader);
+
+	/* The interval can have become shorter. */
+	leader->slice_left = min(leader->slice_left, 2 * slice);
+	leader->slice_left -= running - leader->sched_stamp;
+	leader->sched_stamp = running;
+	if (leader->slice_left > slice / 2)
+		return false;
+
+	leader->slice_left += slice;
+	if (leader->slice_left <= slice / 2)
+		leader->slice_left = slice;
+	return true;
+}
+
 /**
  * perf_group_queue_account - charge a group for the time it has run
  * @epc: PMU context in which the group is queued
@@ -101,18 +124,21 @@ void perf_group_queue_fail(struct perf_event *leader)
  */
 void perf_group_queue_account(struct perf_event_pmu_context *epc, struct perf_event *leader)
 {
-	s64 slice = group_queue_slice(epc);
-	u64 running = perf_event_stored_running(leader);
+	if (group_queue_charge(epc, leader))
+		group_queue_next_round(epc, leader);
+}
 
-	/* The interval can have become shorter. */
-	leader->slice_left = min(leader->slice_left, 2 * slice);
-	leader->slice_left -= running - leader->sched_stamp;
-	leader->sched_stamp = running;
-	if (leader->slice_left > slice / 2)
-		return;
-
-	leader->slice_left += slice;
-	if (leader->slice_left <= slice / 2)
-		leader->slice_left = slice;
-	group_queue_next_round(epc, leader);
+/**
+ * perf_group_queue_settle - charge a group that has left the queue
+ * @leader: leader of the flexible group, stopped, with its times up to date
+ *
+ * The group may be queued again before the slice of the others ends, and first.
+ *
+ * Context: ctx->lock
+ */
+void perf_group_queue_settle(struct perf_event *leader)
+{
+	lockdep_assert_held(&leader->ctx->lock);
+	if (group_queue_charge(leader->pmu_ctx, leader))
+		leader->round++;
 }

@@ -71,6 +71,7 @@ void perf_sched_cb_switch(struct task_struct *task, bool sched_in);
 /* group_queue.c: the order in which flexible groups run */
 void perf_group_queue_insert(struct perf_event_pmu_context *epc, struct perf_event *leader);
 void perf_group_queue_account(struct perf_event_pmu_context *epc, struct perf_event *leader);
+void perf_group_queue_settle(struct perf_event *leader);
 void perf_group_queue_pass(struct perf_event_pmu_context *epc, const struct perf_event *end);
 void perf_group_queue_fail(struct perf_event *leader);
 

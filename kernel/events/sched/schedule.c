@@ -53,6 +53,7 @@ struct sched_search {
  * @pmu: PMU
  * @s: resulting schedule
  * @cpu: CPU on which the schedule is to run
+ * @nr_pinned: slots of pinned groups, which are the first
  * @exclusive: @s has an exclusive group; no other group may be added
  * @full: the PMU has refused a group because all counters are in use
  * @overcommitted: some flexible group was left out
@@ -61,6 +62,7 @@ struct sched_compilation {
 	struct pmu		*pmu;
 	struct perf_schedule	*s;
 	int			cpu;
+	unsigned int		nr_pinned;
 	bool			exclusive;
 	bool			full;
 	bool			overcommitted;
@@ -271,8 +273,11 @@ static void sched_place_flexible(struct sched_compilation *c, struct perf_event_
 		if ((placed && leader->round > epc->round + 1) ||
 		    search.spent >= SCHED_SEARCH_MAX || c->full) {
 			c->overcommitted = true;
-			/* Pinned events keep out the groups before this one, perhaps for good. */
-			if (!placed)
+			/*
+			 * Pinned events keep out the groups before this one, perhaps for good. Those
+			 * of another context do so until it is the turn of this one.
+			 */
+			if (!placed && from == c->nr_pinned)
 				perf_group_queue_pass(epc, leader);
 			return;
 		}
@@ -382,6 +387,7 @@ static void sched_compile(struct sched_compilation *c, struct perf_cpu_pmu_conte
 	if (!cpc->nr_cpu_side) {
 		if (epc) {
 			sched_place_pinned(c, epc);
+			c->nr_pinned = c->s->nr;
 			sched_place_flexible(c, epc);
 		}
 		return;
@@ -389,6 +395,7 @@ static void sched_compile(struct sched_compilation *c, struct perf_cpu_pmu_conte
 	sched_place_cpu_side_pinned(c);
 	if (epc)
 		sched_place_pinned(c, epc);
+	c->nr_pinned = c->s->nr;
 	task_first = epc && epc->turn % 2;
 	if (task_first)
 		sched_place_flexible(c, epc);
@@ -648,15 +655,20 @@ bool perf_sched_slice_expired(struct perf_cpu_pmu_context *cpc, struct perf_even
  */
 void perf_sched_rotate(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
 {
-	lockdep_assert_held(&epc->ctx->lock);
-	/* A schedule that is invalid already may refer to events that have been freed. */
-	if (sched_valid(cpc, epc)) {
-		for (int i = 0; i < epc->sched->nr; i++) {
-			struct perf_event *leader = epc->sched->slot[i].event->group_leader;
+	u64 todo = GENMASK_ULL(PERF_SCHED_SLOTS - 1, 0);
 
-			perf_leader_update_time(leader);
-			perf_group_account(leader);
-		}
+	lockdep_assert_held(&epc->ctx->lock);
+	/* A schedule that is invalid may refer to events of others that have been freed. */
+	if (!sched_valid(cpc, epc))
+		todo = epc->ctx->task ? epc->sched->task_mask : 0;
+	for (int i = 0; i < epc->sched->nr; i++) {
+		struct perf_event *leader;
+
+		if (!(todo & BIT_ULL(i)))
+			continue;
+		leader = epc->sched->slot[i].event->group_leader;
+		perf_leader_update_time(leader);
+		perf_group_account(leader);
 	}
 	epc->slice_start = perf_ctx_time(epc->ctx);
 	epc->seq++;

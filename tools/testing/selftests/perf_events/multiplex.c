@@ -479,6 +479,78 @@ static bool cpu_and_task_share(void)
 	return good;
 }
 
+/* Opens a group of @nr events of CPU 0, which are enabled with the leader. */
+static void open_cpu_group(struct mux *cpu, unsigned int nr)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	int leader = -1;
+
+	attr.read_format = FORMAT_TIMES;
+	while (nr--) {
+		attr.disabled = leader < 0;
+		cpu->fd[cpu->nr] = MUST(perf_open(&attr, -1, 0, leader, 0));
+		if (leader < 0)
+			leader = cpu->fd[cpu->nr];
+		cpu->nr++;
+	}
+}
+
+/* Each of the groups needs all counters. The task's group has half of the time, the CPU's the rest. */
+static bool whole_groups_of_cpu_and_task(void)
+{
+	struct mux m = { 0 }, cpu = { 0 };
+	unsigned int size, groups;
+	bool good = true;
+	int leader = -1;
+
+	need_exact_clock();
+	need_fair_turns();
+	size = max_group_size(PERF_COUNT_HW_INSTRUCTIONS);
+	if (size < 2)
+		skip_case("too few counters for instructions");
+	groups = size > 8 ? 4 : 7;
+	pin_to_cpu(0);
+	for (unsigned int i = 0; i < groups; i++)
+		open_cpu_group(&cpu, size);
+	for (unsigned int i = 0; i < size; i++) {
+		int fd = open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", leader);
+
+		leader = leader < 0 ? fd : leader;
+	}
+	for (unsigned int i = 0; i < groups; i++)
+		event_enable(cpu.fd[i * size]);
+	enable_all();
+	work_for(200);
+	read_all(&m);
+	for (unsigned int i = 0; i < groups; i++) {
+		struct timed_count t = read_timed_count(cpu.fd[i * size]);
+
+		good &= expect_between("a group of the CPU, in thousandths",
+				       t.running * 1000 / t.enabled, 350 / groups, 650 / groups);
+	}
+	return good & expect_between("the task's, in thousandths",
+				     m.t[0].running * 1000 / m.t[0].enabled, 400, 600);
+}
+
+/* A program that counts for moments which are shorter than a slice. */
+static bool moments_have_all_events(void)
+{
+	struct mux m = { 0 };
+
+	need_exact_clock();
+	need_fair_turns();
+	for (int i = 0; i < 16; i++)
+		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
+	for (int i = 0; i < 1000; i++) {
+		enable_all();
+		work_batch();
+		MUST(prctl(PR_TASK_PERF_EVENTS_DISABLE));
+	}
+	read_all(&m);
+	/* Enabling takes a good part of each moment, and the first events run longest then. */
+	return shares_are_equal(&m, 50 * PERCENT);
+}
+
 /* What the task's events have of the time, in thousandths: the least. */
 static uint64_t least_share(unsigned int ms)
 {
@@ -690,7 +762,7 @@ static bool sleepers_turns(void)
 	for (int i = 0; i < 16; i++)
 		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
 	enable_all();
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < 750; i++) {
 		work_for(1);
 		sleep_ms(9);
 	}
@@ -721,6 +793,8 @@ static const struct test tests[] = {
 	{ "events of CPU and two tasks share the counters", cpu_and_two_tasks_share },
 	{ "events of short tasks take turns from task to task", short_tasks_take_turns },
 	{ "events of short tasks beside those of the CPU", short_tasks_beside_cpu },
+	{ "groups of CPU and task that need all counters", whole_groups_of_cpu_and_task },
+	{ "shares of events that count for moments", moments_have_all_events },
 	{ "perf_event_mux_interval_ms", interval_is_settable },
 };
 
