@@ -282,7 +282,7 @@ static __always_inline u64 perf_ctx_time(const struct perf_event_context *ctx)
 	if (READ_ONCE(ctx->active_cpu) < 0)
 		return READ_ONCE(ctx->time);
 	if (READ_ONCE(ctx->frozen))
-		return ctx->stamp;
+		return READ_ONCE(ctx->stamp);
 	return perf_clock() + READ_ONCE(ctx->offset);
 }
 
@@ -296,7 +296,8 @@ static inline void perf_ctx_freeze(struct perf_event_context *ctx, u64 now)
 	lockdep_assert_held(&ctx->lock);
 	if (ctx->frozen)
 		return;
-	ctx->stamp = now + ctx->offset;
+	/* An NMI that finds the clock frozen reads this. */
+	WRITE_ONCE(ctx->stamp, now + ctx->offset);
 	WRITE_ONCE(ctx->frozen, true);
 }
 
@@ -311,7 +312,7 @@ static inline void perf_ctx_thaw(struct perf_event_context *ctx)
 static inline void perf_ctx_clock_start(struct perf_event_context *ctx, u64 now)
 {
 	lockdep_assert_held(&ctx->lock);
-	ctx->stamp = ctx->time;
+	WRITE_ONCE(ctx->stamp, ctx->time);
 	WRITE_ONCE(ctx->offset, ctx->time - now);
 	WRITE_ONCE(ctx->frozen, true);
 	WRITE_ONCE(ctx->active_cpu, smp_processor_id());
@@ -321,7 +322,7 @@ static inline void perf_ctx_clock_start(struct perf_event_context *ctx, u64 now)
 static inline void perf_ctx_clock_stop(struct perf_event_context *ctx)
 {
 	lockdep_assert_held(&ctx->lock);
-	ctx->time = perf_ctx_time(ctx);
+	WRITE_ONCE(ctx->time, perf_ctx_time(ctx));
 	WRITE_ONCE(ctx->active_cpu, -1);
 	WRITE_ONCE(ctx->frozen, false);
 }
@@ -525,7 +526,7 @@ const struct cpumask *perf_scope_siblings(unsigned int scope, int cpu);
 const struct cpumask *perf_scope_designated(unsigned int scope);
 int  perf_scope_place(struct perf_event *event);
 void perf_scope_cpu_online(int cpu);
-void perf_scope_cpu_offline(int cpu, void (*migrate)(struct pmu *pmu, int from, int to));
+void perf_scope_cpu_offline(int cpu, void (*migrate)(struct pmu *pmu, int from, int to)) __cold;
 static inline struct perf_cpu_pmu_context *perf_this_cpc(struct pmu *pmu)
 {
 	return this_cpu_ptr(pmu->cpu_pmu_context);

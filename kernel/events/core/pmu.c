@@ -117,7 +117,7 @@ static int pmu_alloc_cpu_state(struct pmu *pmu)
 	return 0;
 }
 
-int perf_pmu_register(struct pmu *pmu, const char *name, int type)
+int __cold perf_pmu_register(struct pmu *pmu, const char *name, int type)
 {
 	int ret;
 
@@ -158,7 +158,7 @@ err_state:
 }
 EXPORT_SYMBOL_GPL(perf_pmu_register);
 
-void perf_pmu_unregister(struct pmu *pmu)
+void __cold perf_pmu_unregister(struct pmu *pmu)
 {
 	scoped_guard(mutex, &perf_pmus_lock) {
 		list_del_rcu(&pmu->entry);

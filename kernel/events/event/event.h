@@ -161,7 +161,7 @@ static inline bool perf_event_pending_trails(void)
 }
 
 /* addr_filter.c */
-int  perf_event_set_filter(struct perf_event *event, void __user *arg);
+int  perf_event_set_filter(struct perf_event *event, void __user *arg) __cold;
 void perf_event_free_filter(struct perf_event *event);
 void perf_addr_filters_exec(struct perf_event *event);
 void perf_addr_filters_mmap(struct vm_area_struct *vma);

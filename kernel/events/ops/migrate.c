@@ -135,7 +135,7 @@ static void migrate_lock_two(struct perf_event_context *a, struct perf_event_con
 	mutex_lock_nested(&b->mutex, SINGLE_DEPTH_NESTING);
 }
 
-void perf_pmu_migrate_context(struct pmu *pmu, int src_cpu, int dst_cpu)
+void __cold perf_pmu_migrate_context(struct pmu *pmu, int src_cpu, int dst_cpu)
 {
 	struct perf_event_context *from = &per_cpu(perf_cpu_context, src_cpu).ctx;
 	struct perf_event_context *to = &per_cpu(perf_cpu_context, dst_cpu).ctx;

@@ -15,6 +15,23 @@
  */
 #include "sched.h"
 
+/* The part of sampling in starting and stopping an event of any kind: the tick's list. */
+static noinline void group_start_sampling(struct perf_event *event)
+{
+	if (is_sampling_event(event)) {
+		list_add(&event->freq_entry, &event->ctx->freq_list);
+		if (unlikely(event->hw.interrupts == PERF_THROTTLED))
+			perf_rethrottle_pending(event);
+	}
+}
+
+/* KVM sets attr.sample_period of its events, also to 0: what counts is whether it is listed. */
+static void group_stop_sampling(struct perf_event *event)
+{
+	if (!list_empty(&event->freq_entry))
+		list_del_init(&event->freq_entry);
+}
+
 static bool group_event_is_counter(const struct perf_event *event)
 {
 	return perf_pmu_has_counters(event->pmu);
@@ -111,7 +128,7 @@ static int group_member_start(struct perf_event *event)
 			return ret;
 	}
 	perf_event_set_active(event, true);
-	perf_sampling_start(event);
+	group_start_sampling(event);
 	return 0;
 }
 
@@ -121,7 +138,7 @@ static void group_member_stop(struct perf_event *event)
 		return;
 	if (!group_event_is_counter(event))
 		group_member_del(event);
-	perf_sampling_stop(event);
+	group_stop_sampling(event);
 	perf_event_update_time(event);
 	perf_event_set_active(event, false);
 }
@@ -140,7 +157,7 @@ void perf_group_member_exit(struct perf_event *event)
 {
 	lockdep_assert_held(&event->ctx->lock);
 	if (event->state == PERF_EVENT_STATE_ACTIVE) {
-		perf_sampling_stop(event);
+		group_stop_sampling(event);
 		if (!group_event_is_counter(event))
 			group_member_del(event);
 	}
@@ -162,14 +179,20 @@ static int group_start_members(struct perf_event *leader)
 	return 0;
 }
 
-/**
- * perf_group_start_members - perf_group_start() for a group of any kind
- * @leader: leader of the group
- *
- * Context: as for perf_group_start()
- * Return: as for perf_group_start()
- */
-int perf_group_start_members(struct perf_event *leader)
+/* Without accounting the group's time. */
+static void group_stop_members(struct perf_event *leader)
+{
+	struct perf_event *sibling;
+
+	lockdep_assert_held(&leader->ctx->lock);
+
+	for_each_group_sibling(sibling, leader)
+		group_member_stop(sibling);
+	group_member_stop(leader);
+}
+
+/* A group of any kind. Returns the errno of the member that could not be added. */
+static int group_try_members(struct perf_event *leader)
 {
 	struct pmu *pmu = leader->pmu_ctx->pmu;
 	/* Counters need no transaction: the schedule has decided that they fit. */
@@ -186,27 +209,10 @@ int perf_group_start_members(struct perf_event *leader)
 	if (!ret)
 		return 0;
 
-	perf_group_stop_members(leader);
+	group_stop_members(leader);
 	if (txn)
 		pmu->cancel_txn(pmu);
 	return ret;
-}
-
-/**
- * perf_group_stop_members - stop a group of any kind, without accounting its time
- * @leader: leader of the group
- *
- * Context: as for perf_group_start()
- */
-void perf_group_stop_members(struct perf_event *leader)
-{
-	struct perf_event *sibling;
-
-	lockdep_assert_held(&leader->ctx->lock);
-
-	for_each_group_sibling(sibling, leader)
-		group_member_stop(sibling);
-	group_member_stop(leader);
 }
 
 /**
@@ -218,7 +224,13 @@ void perf_group_stop_members(struct perf_event *leader)
  */
 int perf_group_start(struct perf_event *leader)
 {
-	return __perf_group_start(leader);
+	if (!perf_is_lone_counter(leader))
+		return group_try_members(leader);
+	if (leader->state == PERF_EVENT_STATE_INACTIVE) {
+		perf_leader_set_active(leader, true);
+		group_start_sampling(leader);
+	}
+	return 0;
 }
 
 /**
@@ -231,7 +243,13 @@ int perf_group_start(struct perf_event *leader)
  */
 void perf_group_stop(struct perf_event *leader)
 {
-	__perf_group_stop(leader);
+	if (!perf_is_lone_counter(leader)) {
+		group_stop_members(leader);
+	} else if (leader->state == PERF_EVENT_STATE_ACTIVE) {
+		group_stop_sampling(leader);
+		perf_leader_set_active(leader, false);
+	}
+	perf_group_account(leader);
 }
 
 /**

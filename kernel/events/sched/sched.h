@@ -86,8 +86,6 @@ int  perf_switch_event_add(struct perf_event *event);
 void perf_switch_event_del(struct perf_event *event);
 int  perf_group_start(struct perf_event *leader);
 void perf_group_stop(struct perf_event *leader);
-int  perf_group_start_members(struct perf_event *leader);
-void perf_group_stop_members(struct perf_event *leader);
 bool perf_group_start_sibling(struct perf_event *event);
 bool perf_group_stop_sibling(struct perf_event *event);
 void perf_group_member_exit(struct perf_event *event);
@@ -95,23 +93,6 @@ void perf_group_queue(struct perf_event *leader);
 void perf_group_unqueue(struct perf_event *leader);
 bool perf_group_queued(const struct perf_event *leader);
 void perf_group_fail(struct perf_event *leader);
-
-/* The part of sampling in starting and stopping an event of any kind: the tick's list. */
-static __always_inline void perf_sampling_start(struct perf_event *event)
-{
-	if (is_sampling_event(event)) {
-		list_add(&event->freq_entry, &event->ctx->freq_list);
-		if (unlikely(event->hw.interrupts == PERF_THROTTLED))
-			perf_rethrottle_pending(event);
-	}
-}
-
-/* KVM sets attr.sample_period of its events, also to 0: what counts is whether it is listed. */
-static __always_inline void perf_sampling_stop(struct perf_event *event)
-{
-	if (!list_empty(&event->freq_entry))
-		list_del_init(&event->freq_entry);
-}
 
 /* A single event of a counter PMU: the usual group in a rotation. */
 static __always_inline bool perf_is_lone_counter(const struct perf_event *leader)
@@ -125,29 +106,6 @@ static __always_inline void perf_group_account(struct perf_event *leader)
 	if (perf_event_stored_running(leader) != leader->sched_stamp &&
 	    !list_empty(&leader->group_entry))
 		perf_group_queue_account(leader->pmu_ctx, leader);
-}
-
-/* perf_group_start() and perf_group_stop() for loops over the groups of a schedule. */
-static __always_inline int __perf_group_start(struct perf_event *leader)
-{
-	if (!perf_is_lone_counter(leader))
-		return perf_group_start_members(leader);
-	if (leader->state == PERF_EVENT_STATE_INACTIVE) {
-		perf_leader_set_active(leader, true);
-		perf_sampling_start(leader);
-	}
-	return 0;
-}
-
-static __always_inline void __perf_group_stop(struct perf_event *leader)
-{
-	if (!perf_is_lone_counter(leader)) {
-		perf_group_stop_members(leader);
-	} else if (leader->state == PERF_EVENT_STATE_ACTIVE) {
-		perf_sampling_stop(leader);
-		perf_leader_set_active(leader, false);
-	}
-	perf_group_account(leader);
 }
 
 /* schedule.c: counter PMUs, and the entry for all PMUs */

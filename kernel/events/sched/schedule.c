@@ -154,8 +154,12 @@ static void sched_place_pinned(struct sched_compilation *c, struct perf_event_pm
 	struct perf_event *leader, *next;
 
 	list_for_each_entry_safe(leader, next, &epc->pinned, pinned_entry) {
-		if (sched_may_run_here(c, leader) && !sched_place_group(c, leader))
-			perf_group_fail(leader);
+		if (!sched_may_run_here(c, leader) || sched_place_group(c, leader))
+			continue;
+		perf_group_fail(leader);
+		/* The schedules of other cgroups on this CPU may still have the group. */
+		if (!epc->ctx->task)
+			perf_this_cpc(epc->pmu)->cpu_side_seq++;
 	}
 }
 
@@ -459,7 +463,7 @@ static void sched_stop_task_groups(struct pmu *pmu, const struct perf_schedule *
 			continue;
 		leader = old->slot[i].event->group_leader;
 		if (leader->sched_mark != mark && perf_sched_group_needs_slots(pmu, leader))
-			__perf_group_stop(leader);
+			perf_group_stop(leader);
 	}
 }
 
@@ -515,7 +519,7 @@ static void sched_change_task_groups(const struct perf_schedule *old, struct sch
 
 		/* A group that could not start has lost its slots: the next one is in slot i. */
 		if (event->state == PERF_EVENT_STATE_INACTIVE && (new->task_mask & BIT_ULL(i)) &&
-		    unlikely(__perf_group_start(leader)))
+		    unlikely(perf_group_start(leader)))
 			c->overcommitted |= sched_start_failed(new, leader);
 		else
 			i++;
@@ -667,7 +671,7 @@ void perf_sched_rotate(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_c
 		if (!(todo & BIT_ULL(i)))
 			continue;
 		leader = epc->sched->slot[i].event->group_leader;
-		perf_leader_update_time(leader);
+		perf_event_update_time(leader);
 		perf_group_account(leader);
 	}
 	epc->slice_start = perf_ctx_time(epc->ctx);
