@@ -6,11 +6,11 @@
  * accessed. A counter without an event is wound back. If the interrupted code is programming a
  * counter, that code handles its overflow, see x86_pmu_cpu::missed.
  *
- * The handler claims every interrupt for which it finds a counter that has overflowed, with or
- * without an event. On parts without a status register, and on AMD, the handler of one interrupt
- * can handle the cause of the next one; on Nehalem and Westmere x86_select_prepare() can. On these
- * an interrupt without a cause is claimed as well, for X86_NMI_GRACE after the last one with a
- * cause, and after a counter was stopped at the end of its period.
+ * Every interrupt for which the handler finds a counter that has overflowed, with or without an
+ * event, is reported as handled. On parts without a status register, and on AMD, the handler of one
+ * interrupt can handle the cause of the next one; on Nehalem and Westmere x86_select_prepare() can.
+ * On these an interrupt without a cause is reported as handled as well, for X86_NMI_GRACE after the
+ * last one with a cause, and after a counter was stopped at the end of its period.
  */
 #include <linux/hardirq.h>
 #include <linux/kprobes.h>

@@ -286,7 +286,7 @@ static bool lbr_has_task_event(const struct x86_pmu_cpu *cpu)
 }
 
 /**
- * x86_lbr_unload - events with branch records leave their counters
+ * x86_lbr_unload - remove events with branch records
  * @cpu: this CPU
  * @counters: subset of @cpu->lbr; their events are still in @cpu->event
  *
@@ -390,7 +390,7 @@ void x86_lbr_sched_task(struct x86_pmu_cpu *cpu)
 /* ------------------------------------------------------------------- interrupt */
 
 /**
- * x86_lbr_irq_begin - an interrupt of a part without a freeze begins
+ * x86_lbr_irq_begin - begin the interrupt of a part without a freeze
  * @cpu: this CPU, with events in @cpu->lbr
  *
  * An interrupt of another counter stops a buffer before it is full. That raises one more interrupt,
@@ -653,7 +653,7 @@ int x86_lbr_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 /* ------------------------------------------------------------------------ CPUs */
 
 /**
- * x86_lbr_cpu_reset - the registers of a CPU hold no events' branches any more
+ * x86_lbr_cpu_reset - mark the registers of a CPU as without events' branches
  * @cpu: this CPU; it starts, stops, or has lost its registers
  *
  * Events that stay loaded record again.

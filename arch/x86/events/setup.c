@@ -55,7 +55,7 @@ static void x86_setup_announce(const struct x86_pmu *xpmu)
 		x86_has_interrupt ? "" : ", no interrupt");
 }
 
-/* Is this the second thread of its core? The lowest bit of the APIC ID says so. */
+/* Is this the second thread of its core? The lowest bit of the APIC ID shows it. */
 static bool x86_setup_second_thread(unsigned int nr)
 {
 	return __max_threads_per_core > 1 && cpu_data(nr).topo.initial_apicid & 1;

@@ -54,7 +54,8 @@ struct perf_addr_filter_range {
 /**
  * enum perf_event_state - state of an event
  * @PERF_EVENT_STATE_DEAD: closed by its last user
- * @PERF_EVENT_STATE_EXIT: the counted task has exited
+ * @PERF_EVENT_STATE_EXIT: the counted task has exited, or its exec has removed the event
+ *	(remove_on_exec)
  * @PERF_EVENT_STATE_ERROR: pinned and could not be scheduled; read() returns 0 bytes
  * @PERF_EVENT_STATE_OFF: disabled
  * @PERF_EVENT_STATE_INACTIVE: enabled, waiting for a counter

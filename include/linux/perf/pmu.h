@@ -261,7 +261,8 @@ struct perf_schedule {
  * @start: start counting; PERF_EF_RELOAD. With PERF_EF_RESUME it may be called in NMI and must not
  *	update address filters
  * @stop: stop counting; PERF_EF_UPDATE. May be called by the overflow handler, in NMI
- * @read: update perf_event::count of an event that runs on this CPU. Any context, NMI included
+ * @read: update perf_event::count of an event that runs on this CPU, or that this CPU may read for
+ *	another (PERF_EV_CAP_READ_*, PERF_EV_CAP_RESIDENT). Any context, NMI included
  * @start_txn: begin to add the events of a group; optional
  * @commit_txn: end the transaction. Return a negative errno if the group cannot be scheduled
  * @cancel_txn: abort the transaction

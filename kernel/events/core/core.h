@@ -12,6 +12,7 @@
  *           event->mmap_mutex (within it perf_buffers_lock, and charge_mutex)
  *             rq->lock (held by the scheduler around its hooks)
  *               ctx->lock: the task's, then the CPU's, then within it any of the CPU's cgroups'
+ *                 addr_filters.lock (raw): an event's address ranges
  *
  * User memory may be read and written under ctx->mutex and child_mutex, not under mmap_mutex.
  *
@@ -67,7 +68,7 @@ static __always_inline u64 perf_clock(void)
  * @turn: number of the slice. Of a task: if it is odd the task's flexible groups precede those of
  *	the CPU side. Of the one that keeps the base schedule: the index, modulo their number, of
  *	the context of the CPU side that is placed first
- * @nr_forks: forks of the task, from the number of its creator's fork on; see inherit.c
+ * @nr_forks: forks of the task, from the number of the creating task's fork on; see inherit.c
  * @sched_cpu: CPU for which @sched was compiled; -1 if it is valid on any CPU
  * @overrides_base: @sched contains other events of the CPU side than the base schedule
  * @overcommitted: a flexible group is not in @sched and waits for a time slice
@@ -125,7 +126,7 @@ struct perf_event_pmu_context {
  * @event_list: all events; changed under @mutex and @lock, read under either
  * @nr_events: length of @event_list
  * @mutex: guards which events the context has
- * @refcount: one reference for the task, CPU or cgroup, and one for each event
+ * @refcount: one reference for the task, CPU or cgroup, one for each event, and temporary ones
  * @task: the task; NULL for a CPU's or cgroup's; TASK_TOMBSTONE once the task has exited
  * @cgrp: the cgroup of a cgroup's context, else NULL
  * @cgrp_next: context of the next outer cgroup that is active on this CPU

@@ -48,7 +48,7 @@ void perf_epc_drop_unused(struct perf_event_pmu_context *epc)
 }
 
 /**
- * perf_epc_put - one event less is scheduled in a PMU context
+ * perf_epc_put - drop an event's use of a PMU context
  * @epc: PMU context
  *
  * Context: ctx->lock, where the context may be changed

@@ -27,7 +27,8 @@ static u64 migrate_clock(const struct perf_event_context *to)
 
 /*
  * Sets event->ctx to the destination. Until the event arrives there it has no PMU context, and
- * requests change only its state.
+ * requests change only its state. perf_detach_locked() drops the reference to the AUX event:
+ * another one is taken, for the event after the move.
  */
 static int migrate_leave_here(struct perf_event_context *from, void *arg)
 {
@@ -36,7 +37,6 @@ static int migrate_leave_here(struct perf_event_context *from, void *arg)
 	bool enabled = event->state >= PERF_EVENT_STATE_INACTIVE;
 	struct perf_event *aux = event->aux_event;
 
-	/* A sibling that leaves its leader gives back the trace, and then has it again. */
 	if (aux && !perf_event_get_live(aux))
 		aux = NULL;
 	perf_detach_locked(from, event, 0);

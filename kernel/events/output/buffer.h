@@ -71,9 +71,9 @@
  * before the area is freed.
  *
  * perf_buffers_lock guards perf_event::rb, perf_event::mmap_count and perf_buffer::{events,
- * mmap_count, page_event, aux}. Only wait-queue locks nest inside it, and it is held for a few
- * instructions. perf_event::mmap_mutex, outside it, serialises changes of one event's buffer.
- * Writers take neither: they use RCU.
+ * mmap_count, page_event, aux}. Only wait-queue locks and the lock of a refusal nest inside it, and
+ * it is held for a few instructions. perf_event::mmap_mutex, outside it, serialises changes of one
+ * event's buffer. Writers take neither: they use RCU.
  */
 #ifndef _KERNEL_EVENTS_BUFFER_H
 #define _KERNEL_EVENTS_BUFFER_H

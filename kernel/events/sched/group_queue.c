@@ -3,12 +3,12 @@
  * The queue of flexible groups of a PMU context: deficit round robin.
  *
  * In each round every group has the PMU for one slice, which is as long as the longest time between
- * two rotations, see perf_slice_tolerance(). With a shorter one most turns would end in debt, and
- * debts of more than half a slice are forgiven. The queue is in the order of rounds; groups of the
- * same round are in the order in which they entered it. A group that has used its slice, give or
- * take half of it, moves to the end of the next round. What it has run too long or too short (its
- * deficit) is charged to its next slice. The end of the next round mostly is the end of the queue,
- * so the cost of a move does not depend on the number of groups.
+ * two rotations, see perf_slice_tolerance(). With a shorter one most slices would end with a
+ * deficit, and a deficit of half a slice or more is dropped. The queue is in the order of rounds;
+ * groups of the same round are in the order in which they entered it. A group that has used its
+ * slice, give or take half of it, moves to the end of the next round. What it has run too long or
+ * too short (its deficit) is taken from its next slice. The end of the next round mostly is the end
+ * of the queue, so the cost of a move does not depend on the number of groups.
  *
  * Two bounds keep times without competition from counting for or against a group. pmu_ctx->round,
  * the highest round that was the earliest of a schedule, never decreases, and no group is more than
@@ -83,7 +83,7 @@ void perf_group_queue_pass(struct perf_event_pmu_context *epc, const struct perf
 }
 
 /**
- * perf_group_queue_fail - a group could not start: move it on to the next round
+ * perf_group_queue_fail - move a group that could not start to the next round
  * @leader: leader of the flexible group
  *
  * Context: ctx->lock
@@ -114,7 +114,7 @@ static bool group_queue_charge(struct perf_event_pmu_context *epc, struct perf_e
 }
 
 /**
- * perf_group_queue_account - charge a group for the time it has run
+ * perf_group_queue_account - account the time that a group has run
  * @epc: PMU context in which the group is queued
  * @leader: leader of the group, with its times up to date
  *

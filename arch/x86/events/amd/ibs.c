@@ -11,8 +11,8 @@
  *
  * Concurrency: struct amd_ibs_cpu is accessed on its CPU with interrupts disabled. The interrupt is
  * an NMI: it acts on the event only while amd_ibs_cpu::running is set. It can arrive after the
- * counter was stopped: while amd_ibs_cpu::leaving is set, the handler claims an interrupt that has
- * no sample.
+ * counter was stopped: while amd_ibs_cpu::leaving is set, an interrupt that has no sample is
+ * reported as handled.
  */
 #define pr_fmt(fmt) "perf: " fmt
 

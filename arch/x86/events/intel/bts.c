@@ -18,7 +18,8 @@
  *
  * Manual: SDM 3B, "Branch Trace Store (BTS)" and "BTS and DS Save Area".
  *
- * Context: interrupts disabled on the CPU that traces, or NMI; where not, it is said.
+ * Context: interrupts disabled on the CPU that traces, or NMI, unless a function states
+ * otherwise.
  */
 #define pr_fmt(fmt) "perf: " fmt
 

@@ -16,7 +16,8 @@
  *
  * While the CPU is in the kernel it records nothing, so draining needs no register.
  *
- * Context: interrupts disabled on the CPU of the event, or NMI; where not, it is said.
+ * Context: interrupts disabled on the CPU of the event, or NMI, unless a function states
+ * otherwise.
  */
 #include <linux/init.h>
 #include <linux/minmax.h>

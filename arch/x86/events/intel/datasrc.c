@@ -185,7 +185,7 @@ static u64 datasrc_of_store(u64 word)
 }
 
 /**
- * intel_datasrc - say where data was
+ * intel_datasrc - decode where data was
  * @line: codes of the line of processors
  * @kind: X86_PRECISE_*: what the record is of
  * @word: the record's word

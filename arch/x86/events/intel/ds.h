@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The debug store: memory that the processor writes records to. Each CPU has an area, struct
- * debug_store, which says where the buffers of branch traces and of precise samples are.
+ * debug_store, which shows where the buffers of branch traces and of precise samples are.
  */
 #ifndef _ARCH_X86_EVENTS_INTEL_DS_H
 #define _ARCH_X86_EVENTS_INTEL_DS_H

@@ -215,7 +215,7 @@ u64 intel_pebs_weight(const struct x86_precise_line *line, const struct perf_eve
 	return weight.full;
 }
 
-/* Fields of a sample that are made of what a record says of data. */
+/* Fields of a sample that are made of what a record shows of data. */
 #define PEBS_DATA_TYPES		(PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_TYPE |	\
 				 PERF_SAMPLE_TRANSACTION)
 
@@ -257,7 +257,7 @@ static u64 pebs_time(const struct intel_pebs_record *r)
  * @event: the event
  * @regs: of the interrupt, which stand for what a record does not have
  * @wants_regs: the registers of a sample are read, not its address and mode alone
- * @wants_data: the sample has what the record says of data
+ * @wants_data: the sample has what the record shows of data
  * @wants_time: the time is that of the record
  * @data: the sample that is being made
  * @at: its registers

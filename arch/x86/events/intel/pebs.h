@@ -79,7 +79,7 @@ struct x86_precise_line {
 #define X86_PRECISE_LOADS_AUX		BIT(1)	/* a load's source needs another event beside it */
 
 /**
- * struct intel_datasrc_line - how a line of processors says where data was
+ * struct intel_datasrc_line - how a line of processors shows where data was
  * @level: perf_mem_data_src of each code, without what it is of, TLB and lock
  * @nr: number of codes
  * @code: bits of the record's word that are the code

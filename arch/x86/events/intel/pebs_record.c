@@ -187,7 +187,7 @@ static unsigned int pebs_parse_adaptive(const u64 *w, size_t size, struct intel_
  * @format: format of the records
  * @words: the record
  * @size: bytes from there to the end of the records
- * @r: set to what the record says, all of it; refers to @words
+ * @r: set to what the record has, all of it; refers to @words
  *
  * Context: any, NMI included.
  * Return: bytes of the record; 0 if there is no complete one

@@ -12,13 +12,13 @@
  * Else it interrupts at each record. So it does after a period that a limit has made longer: the
  * record has begun the next period, which the interrupt makes shorter by the difference.
  *
- * Formats before 3 do not say which of several counters a record is of. There only a single event
+ * Formats before 3 do not show which of several counters a record is of. There only a single event
  * reloads.
  *
  * Manual: SDM 3B, "Processor Event Based Sampling" and "Setting Up the DS Save Area".
  *
- * Context, where a function does not say more: interrupts disabled on the CPU of the registers, or
- * NMI.
+ * Context: interrupts disabled on the CPU of the registers, or NMI, unless a function states
+ * otherwise.
  */
 #include <linux/bitfield.h>
 #include <linux/math64.h>
@@ -202,7 +202,7 @@ void intel_pebs_set_late(struct x86_pmu_cpu *cpu, unsigned int idx, bool late)
 }
 
 /**
- * intel_pebs_cpu_reset - no counter of this CPU writes records, and there are none
+ * intel_pebs_cpu_reset - set a CPU to no counters with records
  * @xpmu: its PMU
  *
  * Context: interrupts disabled.
@@ -279,7 +279,7 @@ static u64 store_counters_past(struct x86_pmu_cpu *cpu, u64 set, s64 more)
 /**
  * intel_pebs_overflowed - the counters that a record of a format before 3 is of
  * @cpu: this CPU; its counters with records are off
- * @counters: what the record says
+ * @counters: those that the record names
  *
  * In formats 1 and 2 that is the status, with all counters that have overflowed, but without those
  * that were acknowledged meanwhile. Then those have had their record that have counted further.
@@ -443,7 +443,7 @@ static void pebs_count_groups(const struct perf_event *event, int change)
 }
 
 /**
- * intel_pebs_claim - an event needs its groups of records from now on
+ * intel_pebs_claim - add an event's groups of records
  * @event: event with X86_EVENT_PRECISE, not loaded yet
  *
  * Context: process, may sleep.
@@ -454,7 +454,7 @@ void intel_pebs_claim(const struct perf_event *event)
 }
 
 /**
- * intel_pebs_release - an event does not need its groups any more
+ * intel_pebs_release - remove an event's groups of records
  * @event: event after intel_pebs_claim(), not loaded any more
  *
  * Context: process, may sleep.

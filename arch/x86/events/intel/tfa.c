@@ -2,7 +2,7 @@
 /*
  * Counter 3 of Skylake to Coffee Lake. Microcode uses it for transactions, unless a register makes
  * them all abort. The register is set while an event has the counter. The file
- * allow_tsx_force_abort of the PMU says whether an event may have it.
+ * allow_tsx_force_abort of the PMU states whether an event may have it.
  *
  * Manual: white paper 604224, "Performance Monitoring Impact of Intel Transactional Synchronization
  * Extension Memory Ordering Issue".

@@ -103,7 +103,7 @@ static void filters_of_events(struct kunit *test)
 }
 
 #ifdef CONFIG_CPU_SUP_INTEL
-/* The hardware filter of an event, and whether it logs what the event wants and no more. */
+/* The hardware filter of an event, and whether it logs what the event requests and no more. */
 struct branch_select {
 	const struct x86_branches	*b;
 	u64				type;

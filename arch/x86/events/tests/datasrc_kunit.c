@@ -17,7 +17,7 @@
 #define AT(_num)		(S(LVL, HIT) | S(LVLNUM, _num))
 #define AWAY			S(REMOTE, REMOTE)
 
-/* What the load's own L3 does not have, and no more is said. */
+/* What the load's own L3 does not have, and no more is shown. */
 #define MISSED_L3		(S(LVL, MISS) | S(LVLNUM, L3) | S(SNOOP, NA))
 
 static const u64 codes_nehalem[] = {
@@ -161,11 +161,11 @@ static const u64 codes_lioncove[] = {
  * @line: table
  * @code: what each code means; all codes that the word can have
  * @nr: number of codes
- * @tlb: bit of a miss of the second TLB; 0: the word does not say
+ * @tlb: bit of a miss of the second TLB; 0: the word does not show it
  * @lock: bit of a locked access
  * @data: bit of a load that waited for a store's data
  * @address: bit of one that waited for its address
- * @unused: bits that say nothing
+ * @unused: bits without a meaning
  */
 struct codes_case {
 	const char			*name;
@@ -226,7 +226,7 @@ static u64 codes_flags(const struct codes_case *c, u32 flags)
 	return flags & (c->data | c->address) ? want : want | S(BLK, NA);
 }
 
-/* Each code with each set of flags and of bits that say nothing, of a load and of a store. */
+/* Each code with each set of flags and of bits without a meaning, of a load and of a store. */
 static void codes_say_where_data_was(struct kunit *test)
 {
 	const struct codes_case *c = test->param_value;

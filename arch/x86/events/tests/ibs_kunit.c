@@ -187,7 +187,7 @@ static void all_codes_are_named(struct kunit *test)
 	ibs_check_codes(test, OLD, ibs_codes_old, ARRAY_SIZE(ibs_codes_old));
 	ibs_check_codes(test, ZEN3, ibs_codes_old, ARRAY_SIZE(ibs_codes_old));
 	ibs_check_codes(test, ZEN4, ibs_codes_zen4, ARRAY_SIZE(ibs_codes_zen4));
-	/* Before Zen 4 bits 7:6 say nothing. */
+	/* Before Zen 4 bits 7:6 have no meaning. */
 	for (code = 0; code < ARRAY_SIZE(ibs_codes_old); code++)
 		KUNIT_EXPECT_EQ_MSG(test, ibs_source_of(ZEN3, code | 0xc0),
 				    ibs_codes_old[code].local, "code %u", code);
@@ -239,7 +239,7 @@ static void ops_without_data_have_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN4, 0), (u64)PERF_MEM_NA);
 }
 
-/* Erratum 1293: data 2 says nothing of prefetches (21), and of misses without a buffer (16). */
+/* Erratum 1293: data 2 shows nothing of prefetches (21), and of misses without a buffer (16). */
 static void wrong_sources_are_ignored(struct kunit *test)
 {
 	static const u64 wrong[] = { NO_BUFFER, BIT_ULL(21), NO_BUFFER | BIT_ULL(21) };

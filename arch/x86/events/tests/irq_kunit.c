@@ -13,7 +13,7 @@
 /*
  * The interrupt of an event can arrive after the last event was removed. If it left the LVT entry
  * masked, no later event could interrupt on this CPU. An NMI that did not mask the entry is not
- * claimed.
+ * reported as handled.
  */
 static void interrupt_without_events_unmasks_lvt(struct kunit *test)
 {
