@@ -278,8 +278,8 @@ static void sched_place_flexible(struct sched_compilation *c, struct perf_event_
 		    search.spent >= SCHED_SEARCH_MAX || c->full) {
 			c->overcommitted = true;
 			/*
-			 * Pinned events keep out the groups before this one, perhaps for good. Those
-			 * of another context do so until it is the turn of this one.
+			 * Pinned events keep out the groups before this one, perhaps for good.
+			 * Those of another context do so until it is the turn of this one.
 			 */
 			if (!placed && from == c->nr_pinned)
 				perf_group_queue_pass(epc, leader);

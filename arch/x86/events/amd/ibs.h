@@ -77,7 +77,7 @@ static_assert(offsetof(struct amd_ibs_record, regs) ==
 	      offsetofend(struct amd_ibs_record, caps));
 
 /* What the registers of a model lack: see amd_ibs_data_src(). */
-#define AMD_IBS_LACKS_DATA2	BIT(0)	/* erratum 1293: of prefetches, and of misses without a buffer */
+#define AMD_IBS_LACKS_DATA2	BIT(0)	/* erratum 1293: of some misses */
 #define AMD_IBS_LACKS_HIT_STATE	BIT(1)	/* data 2 has no state of the line in another cache */
 
 /* ---------------------------------------------------------------- ibs_record.c */

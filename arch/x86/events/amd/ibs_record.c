@@ -141,7 +141,7 @@ static u64 amd_ibs_level(union ibs_op_data2 data2, union ibs_op_data3 data3, u32
 		return S(LVL, L2) | S(LVL, HIT) | S(LVLNUM, L2) | S(SNOOP, NA);
 	if (data3.ld_op && !wrong)
 		level = amd_ibs_level_beyond(data2, caps, lacks);
-	/* An earlier miss of the line has the buffer; where the data was is better if it is known. */
+	/* An earlier miss of the line has the buffer; the source is better if it is known. */
 	if (data3.dc_miss_no_mab_alloc && level == (UNKNOWN_LEVEL | S(SNOOP, NA)))
 		return S(LVL, LFB) | S(LVLNUM, LFB) | S(SNOOP, NA);
 	return level;

@@ -90,7 +90,7 @@ static const struct ibs_source_case ibs_source_cases[] = {
 	{ ZEN4, 3, BEYOND | UNCACHED, NOT_CACHED },
 	{ ZEN4, 7, BEYOND | UNCACHED, HIT_IN(IO, IO) | S(SNOOP, NA) },
 	{ ZEN4, 0, IS_STORE | IS_MISS | UNCACHED, NOT_CACHED },
-	/* a miss that waits for the buffer of an earlier one: the source of data, if there is one */
+	/* a miss that waits for an earlier one's buffer: the source, if there is one */
 	{ ZEN4, 0, BEYOND | NO_BUFFER, IN_BUFFER },
 	{ ZEN4, 3, BEYOND | NO_BUFFER, HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA) },
 	{ ZEN4, 3, IS_STORE | IS_MISS | L2_MISS | NO_BUFFER, IN_BUFFER },
@@ -245,10 +245,12 @@ static void wrong_sources_are_ignored(struct kunit *test)
 	static const u64 wrong[] = { NO_BUFFER, BIT_ULL(21), NO_BUFFER | BIT_ULL(21) };
 	u64 regs[AMD_IBS_OP_REGS] = { [AMD_IBS_OP_DATA2] = 3 };
 	unsigned int i;
+	u64 source;
 
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
 		regs[AMD_IBS_OP_DATA3] = BEYOND | wrong[i];
-		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, ZEN3, AMD_IBS_LACKS_DATA2) & LEVEL_FIELDS,
+		source = amd_ibs_data_src(regs, ZEN3, AMD_IBS_LACKS_DATA2) & LEVEL_FIELDS;
+		KUNIT_EXPECT_EQ_MSG(test, source,
 				    wrong[i] & NO_BUFFER ? IN_BUFFER : UNKNOWN, "case %u", i);
 		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, ZEN3, 0) & LEVEL_FIELDS,
 				    HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA), "case %u", i);

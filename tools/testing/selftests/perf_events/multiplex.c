@@ -495,7 +495,7 @@ static void open_cpu_group(struct mux *cpu, unsigned int nr)
 	}
 }
 
-/* Each of the groups needs all counters. The task's group has half of the time, the CPU's the rest. */
+/* Each group needs all counters. The task's has half of the time, the CPU's the rest. */
 static bool whole_groups_of_cpu_and_task(void)
 {
 	struct mux m = { 0 }, cpu = { 0 };
