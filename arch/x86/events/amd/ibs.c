@@ -750,7 +750,7 @@ static u32 __init amd_ibs_read_caps(void)
 	       AMD_IBS_AVAILABLE | AMD_IBS_FETCHES | AMD_IBS_OPS;
 }
 
-/* Family 19h before Zen 4: PPR of models 00h and 50h, "IBS Op Data 2". */
+/* Family 19h before Zen 4. No manual with the models' "IBS Op Data 2" has been compared. */
 static void __init amd_ibs_apply_model(void)
 {
 	unsigned int model = boot_cpu_data.x86_model;
