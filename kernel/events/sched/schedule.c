@@ -449,6 +449,13 @@ noinline bool perf_sched_group_needs_slots(const struct pmu *pmu, const struct p
 	return false;
 }
 
+/* perf_sched_group_needs_slots() for loops: most leaders are events of the PMU. */
+static __always_inline bool sched_needs_slots(const struct pmu *pmu,
+					      const struct perf_event *leader)
+{
+	return leader->pmu == pmu || perf_sched_group_needs_slots(pmu, leader);
+}
+
 static void sched_stop_task_groups(struct pmu *pmu, const struct perf_schedule *old,
 				   const struct perf_schedule *new)
 {
@@ -462,7 +469,7 @@ static void sched_stop_task_groups(struct pmu *pmu, const struct perf_schedule *
 		if (!(old->task_mask & BIT_ULL(i)))
 			continue;
 		leader = old->slot[i].event->group_leader;
-		if (leader->sched_mark != mark && perf_sched_group_needs_slots(pmu, leader))
+		if (leader->sched_mark != mark && sched_needs_slots(pmu, leader))
 			perf_group_stop(leader);
 	}
 }
