@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# What the scripts share; sourced, not run. Every message is one line that says what to do.
+# What the scripts share; sourced, not run. Every message is one line that states what to do.
 
 top=$(cd "$(dirname "$0")/.." && while [ ! -e COPYING ] && [ "$PWD" != / ]; do cd ..; done; pwd)
 

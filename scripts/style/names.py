@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Static functions say in a back trace where they are: no one-word name, none twice in a folder."""
+"""Names of static functions show in a back trace where they are: no one-word name, none twice in a folder."""
 from collections import defaultdict
 from pathlib import PurePath
 

@@ -28,7 +28,7 @@ ATTRIBUTE = re.compile(r'\b(?:__attribute__|__printf|__scanf|__aligned|__section
 
 @lru_cache(None)
 def all_files():
-    """Every file that git knows or would add, as it is on disk."""
+    """Every file that git tracks or would add, as it is on disk."""
     done = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard'], cwd=TOP, check=True,
                           stdout=subprocess.PIPE, text=True)
     return tuple(sorted(name for name in set(done.stdout.splitlines()) if (TOP / name).is_file()))

@@ -39,7 +39,7 @@ struct x86_branch_sample {
  * struct x86_branch_cpu - branch records of one CPU
  * @info_users: loaded events with branch records that need INFO registers
  * @stack_users: those in call-stack mode; no others are loaded then
- * @stack: whose call stack the registers hold, of an event of a task; NULL: of none
+ * @stack: the registers hold the call stack of this task, for an event of it; NULL: of none
  * @freezes: recording was started with a freeze by the interrupt
  * @stopped: x86_lbr_snapshot() reads the registers, and an NMI must not start recording
  * @restart: an NMI would have started it meanwhile

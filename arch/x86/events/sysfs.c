@@ -344,7 +344,7 @@ static ssize_t branches_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(branches);
 
-/* Number of events whose counts a branch record has, and bits of a count. */
+/* Number of events with a count in a branch record, and bits of a count. */
 static ssize_t branch_counter_nr_show(struct device *dev, struct device_attribute *attr, char *page)
 {
 	return sysfs_emit(page, "%u\n", hweight8(x86_sysfs_pmu(dev)->branches->counters));

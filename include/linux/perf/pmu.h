@@ -474,7 +474,7 @@ void perf_swevent_put_recursion_context(int rctx);
  *
  * The thread reads the reason from /proc/sys/kernel/perf_event_error. The text is formatted when it
  * is read, so a refusal costs a lock of its own and a few stores. The literal of a module may have
- * been freed by then, so the file says "refused by a module"; the tracepoint has the text.
+ * been freed by then, so the file has "refused by a module"; the tracepoint has the text.
  *
  * Context: process context; any lock may be held
  * Return: @err

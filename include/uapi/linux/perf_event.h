@@ -289,7 +289,7 @@ enum perf_branch_sample_type_shift {
  * enum perf_branch_sample_type - perf_event_attr.branch_sample_type: which branches, what of each
  *
  * The bits are explained with their numbers above. The three privilege levels alone are not
- * enough: at least one other bit has to say which branches. With none of the levels the event's
+ * enough: at least one other bit has to select branches. With none of the levels the event's
  * own exclude_* bits decide.
  */
 enum perf_branch_sample_type {
@@ -332,7 +332,7 @@ enum perf_branch_sample_type {
  * @PERF_FORMAT_LOST:               samples of each event that found no room
  * @PERF_FORMAT_MAX:                first bit that is not defined
  *
- * All numbers are 64 bits wide, in this order, bracketed ones only if asked for:
+ * All numbers are 64 bits wide, in this order, bracketed ones only if requested:
  *
  *	without GROUP:	value [enabled] [running] [id] [lost]
  *	with GROUP:	nr [enabled] [running], then nr times: value [id] [lost]
@@ -400,7 +400,7 @@ enum perf_event_read_format {
  * @exclude_callchain_kernel: leave the kernel's part out of callchains
  * @exclude_callchain_user: leave the user's part out of callchains
  * @mmap2: record mappings as PERF_RECORD_MMAP2
- * @comm_exec: the reader knows PERF_RECORD_MISC_COMM_EXEC
+ * @comm_exec: the reader handles PERF_RECORD_MISC_COMM_EXEC
  * @use_clockid: time stamps from @clockid
  * @context_switch: record context switches
  * @write_backward: fill the buffer from its end to its beginning
@@ -444,7 +444,7 @@ enum perf_event_read_format {
  *	the lower half
  * @config3: more of @config2
  *
- * Where there are several names at one place, @type or another field says which is meant.
+ * Where there are several names at one place, @type or another field selects one of them.
  */
 struct perf_event_attr {
 	__u32	type;
@@ -570,7 +570,7 @@ struct perf_event_query_bpf {
  */
 #define PERF_EVENT_IOC_ENABLE		_IO('$', 0)
 #define PERF_EVENT_IOC_DISABLE		_IO('$', 1)
-/* Enable for as many overflows as the argument says, in addition to those still due. */
+/* Enable for the number of overflows in the argument, in addition to those still due. */
 #define PERF_EVENT_IOC_REFRESH		_IO('$', 2)
 #define PERF_EVENT_IOC_RESET		_IO('$', 3)
 /* A new sample_period, or sample_freq. */
@@ -617,7 +617,7 @@ enum perf_event_ioc_flags {
  * @time_running: nanoseconds, as of when the event was last added to or removed from the PMU
  * @capabilities: all cap_* bits
  * @cap_bit0: always 0; kernels before Linux 3.12 gave it two meanings
- * @cap_bit0_is_deprecated: always 1, says that the bits have the meaning described here
+ * @cap_bit0_is_deprecated: always 1: the bits have the meaning described here
  * @cap_user_rdpmc: user space may read the counter register
  * @cap_user_time: @time_shift, @time_mult and @time_offset are valid
  * @cap_user_time_zero: @time_zero is valid
@@ -814,7 +814,7 @@ enum perf_event_type {
 
 	/*
 	 * Counts of an inherited event at the end of its task, for inherit_stat.
-	 *	u32 pid, tid; values as read_format says
+	 *	u32 pid, tid; values by read_format
 	 */
 	PERF_RECORD_READ			= 8,
 
@@ -829,7 +829,7 @@ enum perf_event_type {
 	 *	STREAM_ID	u64 stream_id
 	 *	CPU		u32 cpu, 0
 	 *	PERIOD		u64 period
-	 *	READ		as read_format says
+	 *	READ		values by read_format
 	 *	CALLCHAIN	u64 nr, ips[nr], with PERF_CONTEXT_* among them
 	 *	RAW		u32 size; char data[size]; together padded to 8
 	 *	BRANCH_STACK	u64 nr; u64 index of the newest entry, with BRANCH_HW_INDEX;
@@ -933,7 +933,7 @@ enum perf_event_type {
 
 /**
  * enum perf_record_ksymbol_type - what a symbol in PERF_RECORD_KSYMBOL is
- * @PERF_RECORD_KSYMBOL_TYPE_UNKNOWN: not said
+ * @PERF_RECORD_KSYMBOL_TYPE_UNKNOWN: not given
  * @PERF_RECORD_KSYMBOL_TYPE_BPF:     translated BPF program
  * @PERF_RECORD_KSYMBOL_TYPE_OOL:     code made at run time: probe slots, trampolines
  * @PERF_RECORD_KSYMBOL_TYPE_MAX:     number of the above
@@ -951,7 +951,7 @@ enum perf_record_ksymbol_type {
 
 /**
  * enum perf_bpf_event_type - what happened in PERF_RECORD_BPF_EVENT
- * @PERF_BPF_EVENT_UNKNOWN:     not said
+ * @PERF_BPF_EVENT_UNKNOWN:     not given
  * @PERF_BPF_EVENT_PROG_LOAD:   the program was loaded
  * @PERF_BPF_EVENT_PROG_UNLOAD: the program was unloaded
  * @PERF_BPF_EVENT_MAX:         number of the above
@@ -980,7 +980,7 @@ enum perf_bpf_event_type {
  * ----------------------------
  */
 
-/* Addresses in a callchain, unless perf_event_attr.sample_max_stack or sysctl say otherwise. */
+/* Addresses in a callchain, unless perf_event_attr.sample_max_stack or sysctl set another limit. */
 #define PERF_MAX_STACK_DEPTH			127
 /* PERF_CONTEXT_* markers in a callchain, in addition. */
 #define PERF_MAX_CONTEXTS_PER_STACK		8
@@ -1026,7 +1026,7 @@ enum {
 	PERF_TXN_SYNC			= 1 << 2,	/* because of the sampled instruction */
 	PERF_TXN_ASYNC			= 1 << 3,	/* because of something else */
 	PERF_TXN_RETRY			= 1 << 4,	/* another try may succeed */
-	PERF_TXN_CONFLICT		= 1 << 5,	/* another CPU wanted the memory */
+	PERF_TXN_CONFLICT		= 1 << 5,	/* another CPU accessed the memory */
 	PERF_TXN_CAPACITY_WRITE		= 1 << 6,	/* it wrote too much */
 	PERF_TXN_CAPACITY_READ		= 1 << 7,	/* it read too much */
 
@@ -1146,7 +1146,7 @@ union perf_mem_data_src {
 
 /* What other caches answered, bits that combine. */
 #define PERF_MEM_SNOOP_NA		0x01	/* not known */
-#define PERF_MEM_SNOOP_NONE		0x02	/* not asked */
+#define PERF_MEM_SNOOP_NONE		0x02	/* no request was sent */
 #define PERF_MEM_SNOOP_HIT		0x04
 #define PERF_MEM_SNOOP_MISS		0x08
 #define PERF_MEM_SNOOP_HITM		0x10	/* had it, modified */
@@ -1177,7 +1177,7 @@ union perf_mem_data_src {
 #define PERF_MEM_LVLNUM_UNC		0x08	/* uncached */
 #define PERF_MEM_LVLNUM_CXL		0x09	/* memory behind CXL */
 #define PERF_MEM_LVLNUM_IO		0x0a
-#define PERF_MEM_LVLNUM_ANY_CACHE	0x0b	/* a cache, not said which */
+#define PERF_MEM_LVLNUM_ANY_CACHE	0x0b	/* a cache, not known which */
 #define PERF_MEM_LVLNUM_LFB		0x0c	/* line fill buffer, L1's miss buffer */
 #define PERF_MEM_LVLNUM_RAM		0x0d
 #define PERF_MEM_LVLNUM_PMEM		0x0e	/* persistent memory */
@@ -1223,7 +1223,7 @@ enum {
 	PERF_BR_IRQ				= 12,	/* interrupt */
 	PERF_BR_SERROR				= 13,	/* system error */
 	PERF_BR_NO_TX				= 14,	/* not in a transaction */
-	PERF_BR_EXTEND_ABI			= 15,	/* perf_branch_entry.new_type says it */
+	PERF_BR_EXTEND_ABI			= 15,	/* perf_branch_entry.new_type has it */
 
 	PERF_BR_MAX,
 };

@@ -7,8 +7,8 @@
  * perf:perf_event_refused has the same text, for observers of a program.
  *
  * A reason is stored as its literal format and up to three numbers, so that refusing is cheap; the
- * text is formatted when it is read. Slots are hashed by thread. A thread whose slot was reused for
- * later refusals of other threads reads an empty reason.
+ * text is formatted when it is read. Slots are hashed by thread. A thread reads an empty reason if
+ * its slot was reused for later refusals of other threads.
  *
  * Locks: one raw spinlock per bucket, a leaf.
  */

@@ -15,8 +15,8 @@
 /**
  * struct aux_stop - a request to stop filling an AUX area
  * @aux: area to be stopped; NULL to stop by @top
- * @top: event whose buffer has changed: it and its children are stopped, and started again if it
- *	has a buffer
+ * @top: event after a change of its buffer: it and its children are stopped, and started again if
+ *	it has a buffer
  */
 struct aux_stop {
 	struct perf_aux		*aux;
@@ -89,7 +89,7 @@ void perf_aux_stop(struct perf_event *event, struct perf_aux *aux)
 
 /**
  * perf_aux_restart - make an AUX driver use the event's new buffer, or none
- * @event: top event whose rb has changed
+ * @event: top event, after a change of its rb
  *
  * Context: may sleep
  */

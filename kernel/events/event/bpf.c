@@ -21,7 +21,7 @@
 static DEFINE_MUTEX(handler_mutex);
 
 /*
- * With precise_ip bpf_get_stack() would unwind from the registers that the hardware recorded, whose
+ * With precise_ip bpf_get_stack() would unwind from the registers that the hardware recorded. Their
  * stack frames may have been overwritten since. It needs the sample's own chain.
  */
 static bool bpf_stack_is_unsure(const struct perf_event_attr *attr, const struct bpf_prog *prog)

@@ -119,8 +119,8 @@ static struct perf_event *event_new(const struct perf_event_spec *spec)
 	if (spec->task)
 		get_task_struct(spec->task);
 	/*
-	 * The refcount cannot be 0: releasing the parent's file first removes the origin's event,
-	 * whose ctx->mutex the caller holds.
+	 * The refcount cannot be 0: releasing the parent's file first removes the origin's event.
+	 * The caller holds the ctx->mutex of that event.
 	 */
 	if (spec->parent)
 		atomic_long_inc(&spec->parent->refcount);
@@ -449,7 +449,7 @@ void perf_event_put(struct perf_event *event)
 
 /**
  * perf_event_get_live - take a reference to an event that may be about to be freed
- * @event: event whose memory exists: under RCU, or through a child or its group
+ * @event: event; its memory exists: under RCU, or through a child or its group
  *
  * Context: any
  * Return: false if the last reference has been dropped

@@ -30,7 +30,7 @@ static bool group_pmu_is_removable(const struct pmu *pmu)
 }
 
 /**
- * perf_epc_drop_unused - drop a PMU context without events whose PMU may be unregistered
+ * perf_epc_drop_unused - drop a PMU context without events if its PMU may be unregistered
  * @epc: PMU context of a task or a cgroup
  *
  * All other PMU contexts stay with their context, so that the next event finds them. Those that are

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The period for a wanted frequency: arithmetic only, so that it can be tested. period.c explains
+ * The period for a frequency: arithmetic only, so that it can be tested. period.c explains
  * how it is used.
  */
 #ifndef _KERNEL_EVENTS_FREQ_H
@@ -50,7 +50,7 @@ static inline u64 perf_freq_nearer(u64 period, u64 wanted)
 /**
  * perf_freq_next - compute the next period of an event with a frequency
  * @period: its current period, events
- * @freq: wanted frequency, Hz
+ * @freq: requested frequency, Hz
  * @count: events counted during @span
  * @span: measured running time, ns
  *

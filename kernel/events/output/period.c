@@ -3,7 +3,7 @@
  * Sampling periods: given by user space, or derived from a frequency.
  *
  * The period of an event with a frequency is the rate at which the event counts, divided by the
- * wanted frequency. The rate is measured from overflow to overflow, in time for which the event
+ * requested frequency. The rate is measured from overflow to overflow, in time for which the event
  * was running. A period that is far off is replaced by the measured one, within limits; a period
  * that is close moves by a fraction of the difference, so that noise does not shake it (freq.h).
  * The tick does the same for an event with a late overflow, because the event has become slow.
@@ -58,8 +58,8 @@ void perf_freq_overflow(struct perf_event *event)
  * perf_freq_tick - adjust the period of an event with a late overflow
  * @event: ACTIVE event with a frequency, on this CPU
  *
- * An overflow is late after two intervals of the wanted frequency. The count of a software event is
- * up to date without pmu::read: mostly such an event has not been hit, and nothing is to be done.
+ * An overflow is late after two intervals of the requested frequency. The count of a software event
+ * is up to date without pmu::read: mostly such an event was not hit, and nothing is to be done.
  *
  * Context: hard IRQ, ctx->lock, with the context's clock frozen
  */

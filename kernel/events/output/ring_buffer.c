@@ -4,7 +4,7 @@
  *
  * A buffer consists of the first page, which user space and kernel share for control, and of 2^n
  * pages of data, or none. These are single pages; with CONFIG_PERF_USE_VMALLOC, where caches are
- * virtually indexed, they are one piece of vmalloc memory, whose kernel and user addresses have the
+ * virtually indexed, they are one piece of vmalloc memory, with kernel and user addresses of the
  * same colour.
  *
  * An AUX area is written by a device, so its pages are allocated in pieces as large as the driver

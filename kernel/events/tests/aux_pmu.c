@@ -268,7 +268,7 @@ static struct pmu test_aux_pmu = {
 	.addr_filters_sync	= test_aux_sync,
 };
 
-/* Asked of "test_aux_too", about the leader of an event's group. */
+/* Of "test_aux_too"; the argument is the leader of an event's group. */
 static int test_aux_output_match(struct perf_event *aux)
 {
 	return aux->pmu == &test_aux_pmu;

@@ -467,7 +467,7 @@ static void test_raw(struct kunit *test)
 	KUNIT_EXPECT_GT(test, pos, 4 * PAGE_SIZE);
 }
 
-#define TOO_LARGE	70000	/* more than a header can say */
+#define TOO_LARGE	70000	/* more than the size in a header can be */
 
 /* Such a sample is lost, and the buffer's next record is preceded by a LOST record. */
 static void test_lost_too_large(struct kunit *test)

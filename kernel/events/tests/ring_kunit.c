@@ -92,7 +92,7 @@ static void ring_step(struct perf_ring *ring)
 		nest_write(n);
 }
 
-/* One writer, interrupted as @n->at says, in a ring that has been used before. */
+/* One writer, interrupted at the steps in @n->at, in a ring that has been used before. */
 static void nest_run(struct nest *n)
 {
 	struct perf_ring *ring = &n->ring;

@@ -121,7 +121,7 @@ static int ioc_modify_one(struct perf_event *event, struct perf_event_attr *attr
 /*
  * The event must not be enabled while it is modified. Requests of other tasks are excluded by
  * child_mutex, exec by the context's mutex. The latter is the outer lock, so a child's is only
- * tried; @busy is set to the context, referenced, whose mutex was taken.
+ * tried; if another task holds it, @busy is set to the child's context, referenced.
  */
 static int ioc_modify_with_children(struct perf_event *event, struct perf_event_attr *attr,
 				    struct perf_event_context **busy)

@@ -30,7 +30,7 @@ bool session_option(struct tally_session_options *options, int option)
 }
 
 /**
- * session_start - open the session that the arguments ask for
+ * session_start - open the session that the arguments select
  * @command: name for messages
  * @session: set to the session
  * @options: options; the path is completed
@@ -57,7 +57,7 @@ int session_start(const char *command, struct tally_session **session,
 }
 
 /**
- * session_end - close a session, and say what was wrong
+ * session_end - close a session, and print what was wrong
  * @command: name for messages
  * @session: session, freed
  * @ret: result of the last tally_session_next()

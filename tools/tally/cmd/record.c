@@ -578,7 +578,7 @@ static void record_progress(const struct record_run *run, bool last)
 
 /*
  * Empties the buffers. A pass without records leaves no mark. A directory has no marks: its files
- * are not in step. Neither has a file whose oldest records are written at its end.
+ * are not in step. Neither has a file with the oldest records written at its end.
  */
 static void record_pass(struct record_run *run)
 {
@@ -964,7 +964,7 @@ static int record_option(struct record_run *run, int option, char *value, struct
 	}
 }
 
-/* Checks what the options say together, and completes it. */
+/* Checks the options against each other, and completes them. */
 static int record_complete(struct record_run *run, struct tally_error *err)
 {
 	struct tally_target *target = &run->options.target;

@@ -181,7 +181,7 @@ static void prepare_event(struct tally_counter *event, const struct record_setup
 
 /**
  * record_prepare_attrs() - complete attrs for sampling
- * @events: events as their names say
+ * @events: events as parsed from their names
  * @setup: how samples are taken
  * @on_exec: exec of the command enables the events
  */
@@ -245,7 +245,7 @@ int record_aux(struct tally_events *events, bool any, struct tally_error *err)
 /**
  * record_overwrite() - let the newest records replace the oldest
  * @events: events; one that has no samples is added if no other keeps the records of what runs
- * @all: all events whose terms do not say "no-overwrite"; otherwise those that say "overwrite"
+ * @all: all events without the term "no-overwrite"; otherwise those with the term "overwrite"
  * @err: gets the reason
  *
  * Return: 1 if there are such events, 0 if not, or a negative errno.

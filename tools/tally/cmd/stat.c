@@ -436,7 +436,7 @@ static const struct option stat_long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* What options say that the run does not keep. */
+/* What options set that the run does not keep. */
 struct stat_words {
 	const char *output;
 	bool append;
@@ -558,7 +558,7 @@ static void stat_heading(struct stat_run *run, char *text, size_t size)
 		used += snprintf(text + used, size - used, "%s%s", *arg, arg[1] ? " " : "'");
 }
 
-/* Checks what the options say together, and completes it. */
+/* Checks the options against each other, and completes them. */
 static int stat_complete(struct stat_run *run, struct stat_words *words)
 {
 	struct tally_target *target = &run->options.target;

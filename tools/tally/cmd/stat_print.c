@@ -139,7 +139,7 @@ static bool rate_metric(const struct stat_report *report, const struct stat_row 
 	return true;
 }
 
-/* What the count means beside others; false if there is nothing to say. */
+/* What the count means beside others; false if it has no such meaning. */
 static bool row_metric(const struct stat_report *report, const struct stat_row *row, double *value,
 		       const char **unit)
 {

@@ -82,8 +82,8 @@ void tally_aux_unmap(struct tally_ring *ring)
 }
 
 /*
- * Takes what the area has. The kernel disables an event whose area is full; it is enabled
- * again when there is room.
+ * Takes what the area has. The kernel disables an event when its area is full; the event is
+ * enabled again when there is room.
  */
 uint64_t tally_aux_take(struct tally_pump *pump, const struct tally_ring *ring)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records that a decoder of AUX areas reads first: AUXTRACE_INFO says what fills the areas, with
- * words whose order the kind decides; ID_INDEX has the CPU and the task of each id.
+ * Records that a decoder of AUX areas reads first: AUXTRACE_INFO has the kind of what fills the
+ * areas, and words in an order that depends on the kind; ID_INDEX has the CPU and the task of each
+ * id.
  */
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -67,7 +67,7 @@ struct id_slot {
  * @other_id_at: bytes before the end of another record at which it is, 0 if there is none
  * @nr_features: sections that were read, each time that they occur
  * @scratch: a record that is not aligned in its file
- * @sorter: records that are sorted, NULL until the first is asked for
+ * @sorter: records that are sorted, NULL until the first is requested
  */
 struct tally_reader {
 	struct tally_info info;
@@ -214,7 +214,7 @@ static int event_set_ids(struct tally_reader *reader, struct tally_event *event,
 	return 0;
 }
 
-/* The attr's own size says how much of an entry is the attr; 0 is the first size. */
+/* The attr's own size gives the bytes of an entry that are the attr; 0 is the first size. */
 static int reader_attr_size(const struct tally_reader *reader, const u8 *entry, u64 room,
 			    u64 offset, u32 *size, struct tally_error *err)
 {
@@ -505,7 +505,7 @@ static bool reader_is_finished(const struct tally_reader *reader)
 	return reader_u64(reader, first.offset) == header->data.offset + nr * sizeof(first);
 }
 
-/* The data of a file that was not finished go on to its end. */
+/* The data of a file that was not finished extend to its end. */
 static int reader_open_file(struct tally_reader *reader, struct tally_error *err)
 {
 	struct tally_file_header *header = &reader->info.header;

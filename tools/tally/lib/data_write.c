@@ -4,7 +4,7 @@
  *
  * A file is, in this order: header, ids, attrs, data, table of the feature sections, sections. The
  * header is written with an empty data section first and again at the end: a file that was not
- * finished can be told from an empty one.
+ * finished differs from an empty one.
  *
  * LOCKING: none. A stream belongs to one thread at a time; everything else to the thread that
  * opened the writer.
@@ -186,7 +186,7 @@ int tally_stream_flush(struct tally_stream *stream)
 	return -stream->writer->error;
 }
 
-/* The size of a section says which revision it is: it is not filled up, as perf's are not. */
+/* The size of a section shows its revision: it is not filled up, as perf's are not. */
 static void writer_pipe_record(struct tally_writer *writer, u32 type, u64 word, const void *data,
 			       size_t size)
 {
@@ -207,7 +207,7 @@ static void writer_pipe_record(struct tally_writer *writer, u32 type, u64 word, 
  * tally_attr_write_size - bytes that an attr has in a file
  * @attr: attr
  *
- * perf of any version reads a file whose attrs are as short as their contents allow.
+ * perf of any version reads a file with attrs as short as their contents allow.
  *
  * Return: one of PERF_ATTR_SIZE_VER*.
  */
@@ -376,7 +376,7 @@ static void writer_compressed(struct tally_writer *writer)
 
 /*
  * All attrs in a file have the size of the largest. In a pipe perf of Linux 6.1 expects its own
- * size, whatever the attr says.
+ * size, whatever the size in the attr is.
  */
 static void writer_start(struct tally_writer *writer)
 {
@@ -553,7 +553,7 @@ static int writer_create(struct tally_writer *writer, const char *name, struct t
 }
 
 /**
- * tally_writer_stream - the stream of a number, created when it is first asked for
+ * tally_writer_stream - the stream of a number, created when it is first requested
  * @writer: writer
  * @index: 0: the one that every writer has; below TALLY_MAX_STREAMS, others: TALLY_WRITE_DIR only
  * @err: what failed

@@ -92,7 +92,7 @@ void tally_dsos_free(struct tally_dsos *dsos)
 
 /**
  * tally_dso_set_build_id - note a build id
- * @dso: dso whose symbols were not looked for
+ * @dso: dso, before a search for its symbols
  * @build_id: build id
  * @size: bytes of it; more than TALLY_BUILD_ID_SIZE are cut off
  */

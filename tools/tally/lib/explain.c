@@ -89,7 +89,7 @@ static int explain_with(struct tally_error *err, int error, const char *what, bo
 
 	if (!own)
 		tally_kernel_reason(reason, sizeof(reason));
-	/* The kernel's reason says more than this one. */
+	/* The kernel's reason is more detailed than this one. */
 	if (advise && (advise != advise_machine || !*reason))
 		advise(advice, sizeof(advice));
 	return tally_fail(err, error, "%s: %s%s%s%s", what, *reason ? reason : strerror(error),

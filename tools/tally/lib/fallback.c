@@ -13,7 +13,7 @@
 #include "names.h"
 
 /*
- * Features by the bits that ask for these, the newest first: a kernel that lacks a row lacks all
+ * Features by the bits that request these, the newest first: a kernel that lacks a row lacks all
  * rows before it.
  */
 static const struct perf_event_attr feature_rows[] = {
@@ -178,7 +178,7 @@ void tally_fallback_begin(const struct tally_opened *session, struct tally_count
 /**
  * tally_fallback_next() - change an attr that was refused
  * @session: session
- * @event: event, whose attr is changed, or restored if there is nothing left to try
+ * @event: event; its attr is changed, or restored if there is nothing left to try
  * @error: errno of the refusal, positive
  * @fallback: what has been tried
  *
@@ -198,7 +198,7 @@ bool tally_fallback_next(const struct tally_opened *session, struct tally_counte
 /**
  * tally_fallback_done() - remember what made an open succeed
  * @session: session
- * @event: event, whose name changes if it now counts another thing
+ * @event: event; its name changes if it now counts another thing
  * @fallback: what has been tried
  *
  * Return: 0, or -ENOMEM.

@@ -19,13 +19,13 @@ struct tally_writer;
  * @TALLY_STRING: u32 length, and so many bytes, with a NUL among them
  * @TALLY_ATTR_SIZE: u32 size of each TALLY_ATTR that follows
  * @TALLY_ATTR: struct perf_event_attr
- * @TALLY_ROWS: rows, as many as the field at index "of" says
+ * @TALLY_ROWS: rows, by the number in the field at index "of"
  * @TALLY_ROWS_CPUS: rows, one for each CPU that section NRCPUS counts as available
  * @TALLY_ROWS_REST: rows up to the end of the section
- * @TALLY_BYTES: bytes, as many as the field at index "of" says
+ * @TALLY_BYTES: bytes, by the number in the field at index "of"
  * @TALLY_BYTES_24: 24 bytes
  * @TALLY_BYTES_REST: bytes up to the end of the section or of the record
- * @TALLY_BITMAP: u64 words with as many bits as the field at index "of" says
+ * @TALLY_BITMAP: u64 words with the number of bits in the field at index "of"
  * @TALLY_RECORD_SIZE: u16 bytes of the row that the field is in, from its start
  * @TALLY_REVISION: no bytes: older revisions of the section end here
  */

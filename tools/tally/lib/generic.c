@@ -89,8 +89,8 @@ int tally_generic_event(const char *name, struct perf_event_attr *attr)
 }
 
 /*
- * The row whose longest alias starts @at and ends at a '-' or at the end; @at moves behind it.
- * -1 if there is none.
+ * The row of the longest alias that starts @at and ends at a '-' or at the end; @at moves behind
+ * it. -1 if there is none.
  */
 static int match_cache_word(const struct cache_word *words, int rows, const char **at)
 {

@@ -350,7 +350,7 @@ static int add_breakpoint(struct name_parser *parser, const char *word, const ch
 	return 0;
 }
 
-/* What the letters of a modifier ask for, before it is applied. */
+/* What the letters of a modifier request, before it is applied. */
 struct modifiers {
 	bool user, kernel, hv, guest, host, idle;
 	bool pinned, exclusive, weak, sample_read, precise_max;

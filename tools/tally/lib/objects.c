@@ -16,7 +16,7 @@
 
 /**
  * struct build_id_record - record of an object
- * @header: type TALLY_RECORD_BUILD_ID, misc says whether it is the kernel's
+ * @header: type TALLY_RECORD_BUILD_ID, misc states whether it is the kernel's
  * @pid: process, -1 for the kernel
  * @id: build id, its size in byte 20
  */

@@ -77,7 +77,7 @@ int tally_pmu_file(const struct tally_pmu *pmu, const char *dir, const char *fil
 /**
  * tally_pmu_find() - look up a PMU
  * @name: name of its directory
- * @pmu: gets what sysfs says
+ * @pmu: gets what sysfs has
  *
  * Return: 0, or -ENOENT.
  */
@@ -169,7 +169,7 @@ static bool pmu_wanted_core(const struct tally_pmu *pmu, const char *pattern)
 }
 
 /**
- * tally_pmu_match() - PMUs whose names match
+ * tally_pmu_match() - PMUs with names that match
  * @pattern: name, glob, or the name without "uncore_" or "_NUMBER"; an exact name matches alone
  * @pmus: gets an array that the caller frees
  *

@@ -343,7 +343,7 @@ int tally_pump_start(struct tally_pump *pump, int nr_threads, struct tally_error
 	pump->nr_threads = wanted;
 	pump->threads = NULL;
 	assign_rings(pump);
-	/* Threads that were asked for share the buffers evenly, whatever the nodes. */
+	/* Requested threads share the buffers evenly, whatever the nodes. */
 	for (int i = 0; nr_threads && i < pump->rings->n; i++)
 		pump->rings->ring[i].thread = i % nr_threads;
 	if (wanted == 1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Fields of a sample. One walk serves parsing and byte order: it visits the fields in their order
- * in the record, converts each in place if asked to, and notes its value.
+ * in the record, converts each in place if requested, and notes its value.
  *
  * The layout is that of enum perf_event_type in include/uapi/linux/perf_event.h.
  */
@@ -288,7 +288,7 @@ static inline bool walk_sample_start(struct walk *walk, u64 type, struct tally_s
 	       (!(type & PERF_SAMPLE_PERIOD) || walk_u64(walk, &sample->period));
 }
 
-/* The fields whose size varies. */
+/* The fields of variable size. */
 static bool walk_sample_middle(struct walk *walk, const struct perf_event_attr *attr,
 			       struct tally_sample *sample)
 {
@@ -320,7 +320,7 @@ static bool walk_sample_end(struct walk *walk, const struct perf_event_attr *att
 	       (!(type & PERF_SAMPLE_AUX) || walk_aux(walk, sample));
 }
 
-/* Fields whose size does not vary, and that almost every sample has. */
+/* Fields of constant size that almost every sample has. */
 #define WALK_START	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \
 			 PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | \
 			 PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
@@ -522,7 +522,7 @@ static bool layout_number(struct walk *walk, unsigned int size)
 	return true;
 }
 
-/* The entries in parentheses, as often as the number before them says. */
+/* The entries in parentheses, @count times: the number before them. */
 static bool layout_group(struct walk *walk, const char *layout, u64 count)
 {
 	for (; count; count--)
@@ -648,7 +648,7 @@ static int record_walk(struct walk *walk, u32 type, const struct perf_event_attr
  * @to_host: true: from the other byte order, false: to it
  * @fault: set to what is wrong
  *
- * Bytes whose type depends on something else are left as they are: raw data, stacks, a MMAP2
+ * Bytes of a type that depends on something else are left as they are: raw data, stacks, a MMAP2
  * record's build id, the payload of HEADER_ATTR, FEATURE, EVENT_UPDATE and compressed records.
  *
  * Return: 0, or -EBADMSG if a field is larger than the record.

@@ -216,7 +216,7 @@ int tally_read_times(const struct tally_self *self, struct tally_count *count)
 	return read_count(self, true, count);
 }
 
-/* arm64 lets user space read counters of events that ask for it: format/rdpmc of the PMU. */
+/* arm64 lets user space read counters of events that request it: format/rdpmc of the PMU. */
 static bool ask_for_register(struct perf_event_attr *attr)
 {
 	struct tally_pmu_field field;

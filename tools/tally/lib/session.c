@@ -96,7 +96,7 @@ struct tally_space *tally_session_space(struct tally_session *session)
 }
 
 /**
- * tally_session_refused - samples whose fields are not within the record
+ * tally_session_refused - samples with fields that are not within the record
  * @session: session
  *
  * Return: their number so far.

@@ -2,9 +2,9 @@
 /*
  * Records by time.
  *
- * Records are collected, and sorted and handed out when a mark in the file says that nothing older
+ * Records are collected, and sorted and handed out when a mark in the file shows that nothing older
  * than a time can follow: at the end of a round, what is not newer than the newest record of the
- * round before. Files without marks, and directories, whose files are read one after another, have
+ * round before. Files without marks, and directories (their files are read one after another), have
  * no such time: there the memory decides, and the older half is handed out when it is full.
  *
  * A record is copied once, into a chunk of memory that is free again when all records in it were

@@ -3,7 +3,7 @@
  * Names of events, and everything that needs the running kernel: opening, counting, buffers.
  *
  * Functions return 0 or a positive result, or a negative errno with a line for people in
- * struct tally_error. Nothing here is safe for two threads on one object, except where it says so.
+ * struct tally_error. Nothing here is safe for two threads on one object, except where stated.
  */
 #ifndef TALLY_OPEN_H
 #define TALLY_OPEN_H
@@ -101,7 +101,7 @@ struct tally_events {
  * tally_parse_events() - append the events of a list of names
  * @events: list to append to; zeroed before the first call
  * @text: names, separated by commas, groups in braces
- * @err: says at which column the text is wrong
+ * @err: gets the column at which the text is wrong
  *
  * Return: number of events appended, -ENOENT for a name that this machine does not have, -EINVAL
  * for a text that is no list of names. The list is unchanged after an error.
@@ -144,7 +144,7 @@ int tally_callgraph_mode(const char *text, enum tally_callgraph *mode, unsigned 
 void tally_set_roots(const char *sysfs, const char *tracefs);
 
 /**
- * struct tally_target - what is measured, as a command's options say
+ * struct tally_target - what is measured, as a command's options set it
  * @pids: processes, each with the threads that it has when the events are opened
  * @tids: single threads
  * @cpus: CPUs as a list in the form of sysfs, or NULL; without a task each CPU with all it runs
@@ -243,8 +243,8 @@ int tally_places(const struct tally_target *target, struct tally_place **places,
  * @target: what is measured
  * @err: names the event, the kernel's reason, and what to do about it
  *
- * A leader, and an event without a group, is opened as its attr says; members are opened enabled.
- * Files of threads that have ended meanwhile are -1.
+ * A leader, and an event without a group, is opened enabled or disabled by its attr; members are
+ * opened enabled. Files of threads that have ended meanwhile are -1.
  *
  * Return: 0, or a negative errno; nothing stays open then.
  */
@@ -268,7 +268,7 @@ int tally_ioctl(const struct tally_opened *session, unsigned long request);
 
 /**
  * tally_read_counts() - read every file, a group with one system call
- * @session: session, whose attrs have the times in read_format, and leaders PERF_FORMAT_GROUP
+ * @session: session; its attrs have the times in read_format, and leaders PERF_FORMAT_GROUP
  * @counts: gets the count of event e at place p at [e * nr_places + p]
  * @err: gets the reason
  *
@@ -383,7 +383,7 @@ uint64_t tally_part_of(int cpu, enum tally_level level, char *name, size_t size)
  * @data: records, @size bytes, a power of two
  * @size: bytes of @data
  * @fd: file that is mapped
- * @cpu: CPU whose records it has, or -1
+ * @cpu: CPU of its records, or -1
  * @place: index of the place
  * @thread: number of the pump's thread that reads it
  * @overwrite: the newest records replace the oldest (write_backward); read at the end only
@@ -420,7 +420,7 @@ struct tally_rings {
 /**
  * tally_rings_pages() - pages of a buffer
  * @events: events
- * @pages: pages that were asked for, or 0
+ * @pages: requested pages, or 0
  *
  * Return: @pages, or what an unprivileged user may lock for each CPU.
  */
@@ -461,7 +461,7 @@ void tally_rings_unmap(struct tally_rings *rings);
  * @rings: buffers that are mapped
  * @session: session
  * @place: index of the place
- * @overwrite: the buffer whose records are overwritten
+ * @overwrite: the buffer with records that are overwritten
  *
  * Return: the buffer of the place's CPU, or of its task on any CPU; NULL if there is none.
  */
@@ -470,9 +470,9 @@ struct tally_ring *tally_ring_of(struct tally_rings *rings, const struct tally_o
 
 /**
  * tally_aux_pages() - pages of an AUX area
- * @pages: pages that were asked for, or 0
+ * @pages: requested pages, or 0
  *
- * Return: @pages, or those of 4 MiB, or of 128 KiB for a user who is not root.
+ * Return: @pages, or those of 4 MiB, or of 128 KiB for a user other than root.
  */
 unsigned int tally_aux_pages(unsigned int pages);
 
@@ -568,7 +568,7 @@ int tally_pump_start(struct tally_pump *pump, int nr_threads, struct tally_error
 uint64_t tally_pump_pass(struct tally_pump *pump);
 
 /**
- * tally_pump_last() - take what the buffers hold whose records are overwritten
+ * tally_pump_last() - take what the buffers with overwritten records hold
  * @pump: pump, its events are disabled
  *
  * Each buffer is taken once, from its newest record to its oldest, by the calling thread. A record
@@ -664,7 +664,7 @@ bool tally_aux_is_known(const struct tally_counter *event);
  * tally_aux_is_described() - can tally_auxtrace_info() describe what is in the AUX area?
  * @event: event
  *
- * Return: false for a PMU that is not known, and for one whose decoder needs its registers.
+ * Return: false for a PMU that is not known, and for one with a decoder that needs its registers.
  */
 bool tally_aux_is_described(const struct tally_counter *event);
 

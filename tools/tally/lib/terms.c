@@ -394,7 +394,7 @@ static int apply_alias_with(const struct term_context *ctx, const char *name)
 }
 
 /**
- * tally_alias_apply() - make an event what a file in its PMU's events directory says
+ * tally_alias_apply() - make an event what a file in its PMU's events directory describes
  * @event: event
  * @pmu: PMU
  * @name: name of the file
@@ -411,7 +411,7 @@ int tally_alias_apply(struct tally_counter *event, const struct tally_pmu *pmu, 
 }
 
 /**
- * tally_terms_apply() - make an event what a list of terms says
+ * tally_terms_apply() - make an event what a list of terms describes
  * @event: event
  * @pmu: its PMU, or NULL for a name without one, which has no terms of sysfs
  * @text: terms, separated by commas; a value with a comma stands in quotes

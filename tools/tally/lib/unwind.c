@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Unwinding of copies of the user stack, by libdwfl: it finds the files that are mapped, their
- * unwind tables, and asks here for registers and memory.
+ * unwind tables, and requests registers and memory here.
  */
 #include "unwind.h"
 
@@ -38,7 +38,7 @@ static const struct unwind_machine unwind_x86 = { 7, 8, 17, x86_registers };
 static const struct unwind_machine unwind_arm64 = { 31, 32, 32, NULL };
 
 /**
- * struct unwind_module - a file that libdwfl knows
+ * struct unwind_module - a file that was reported to libdwfl
  * @dso: the file
  * @base: where it is mapped
  */
@@ -179,7 +179,7 @@ static bool unwind_has_module(const struct unwinder *unwinder, const struct tall
 	return false;
 }
 
-/* Tells libdwfl of the file that is mapped at an address. */
+/* Reports to libdwfl the file that is mapped at an address. */
 static void unwind_add_module(struct unwinder *unwinder, u64 address)
 {
 	struct tally_space *space = tally_session_space(unwinder->session);

@@ -10,7 +10,7 @@
  * @errors: number of lines that were printed
  * @records: number of records
  * @samples: number of them that are samples
- * @lost: records that the file says were lost
+ * @lost: records that were lost, as counted in the file
  * @aux: bytes of AUX areas
  */
 struct tally_verdict {

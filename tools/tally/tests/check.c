@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Each message of "tally check", and each refusal of the reader: a file that is wrong in one place
- * gives the line that says so, with the offset of that place.
+ * gives the line that names it, with the offset of that place.
  */
 #include "made.h"
 #include "verify.h"
@@ -243,7 +243,7 @@ static const struct refusal in_records[] = {
 	  PERF_RECORD_SAMPLE | LAST, 32, 8, 1 },
 };
 
-/* What is wrong in one place of the file and said of another. */
+/* What is wrong in one place of the file and reported of another. */
 static void case_elsewhere(void)
 {
 	u64 index = place_of(PLACE_SECTION, TALLY_FEAT_AUXTRACE), data = base_header()->data.offset;
@@ -308,7 +308,7 @@ static void case_no_seek(void)
 	close(fds[0]);
 }
 
-/* A file of one event and of these records; a line says what is wrong in them. */
+/* A file of one event and of these records; a line names what is wrong in them. */
 static void case_records(const struct perf_event_attr *attr, const void *records, size_t size,
 			 u32 says_at, const char *says)
 {

@@ -87,7 +87,7 @@ writes_directories() {
 		[ "$(samples "$dir/files")" -gt 5 ]
 }
 
-# The newest faults of a program, whose last part is true. A page has 102 records of 40 bytes; on the
+# The newest faults of a program; its last part is true. A page has 102 records of 40 bytes; on the
 # way to its CPU the program may use another page.
 keeps_newest() {
 	many='ls -lR /usr/share/doc >/dev/null; exec env -i true'

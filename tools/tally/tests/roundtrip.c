@@ -106,7 +106,7 @@ static bool pipe_is_read(struct tally_reader *reader)
 	return good;
 }
 
-/* What @file says of the recording; NULL if it is refused, which fails the case. */
+/* What @file has of the recording; NULL if it is refused, which fails the case. */
 static const struct tally_info *case_info(const char *name, const char *file,
 					  struct tally_reader **reader)
 {

@@ -15,7 +15,7 @@ man_options() {
 		grep -oE -- '(^|[ ,;[])--?[a-zA-Z][a-z-]*' | grep -o -- '-.*' | sort -u
 }
 
-# Each option of the help is in the manual, whose texts may name options of other commands, too.
+# Each option of the help is in the manual; its texts may name options of other commands, too.
 manual_has_options() {
 	help_options "$1" >"$work/help"
 	man_options "$1" >"$work/man"

@@ -3,7 +3,7 @@
  * Checks of instruction based sampling, on the bare machine: linear addresses are physical ones.
  *
  * ibs_walk() executes known instructions after a write of a control register. The sample is of the
- * instruction that as many others were before as the register says.
+ * instruction with as many others before it as the register has.
  */
 #include "unit.h"
 

@@ -25,7 +25,7 @@ u32 walk_on, walk_on_high, walk_rounds, walk_from, walk_to, walk_stride;
 #define STRIDE 0x440
 /* Instructions in a round */
 #define ROUND 6
-/* ... and in all; two XOR come after them, and the WRMSR that is counted but leaves no record */
+/* ... and in all; two XOR follow them, and the WRMSR that is counted but leaves no record */
 #define WALK (ROUNDS * ROUND)
 
 static struct {
@@ -399,7 +399,7 @@ static void pebs_check_groups(void)
 	write_msr(PEBS_ENABLE, 0);
 }
 
-/* Fixed counter 0, whose reset value is behind those of the general counters. */
+/* Fixed counter 0; its reset value is behind those of the general counters. */
 static void pebs_check_fixed(void)
 {
 	const u32 period = 11, nr = (WALK + 1) / period;

@@ -17,7 +17,7 @@ typedef unsigned short u16;
 
 void put_string(const char *s);
 void put_hex(u64 v);
-/* One check, of the name @n: prints what it @got and wanted if they differ. */
+/* One check, of the name @n: prints @got and the expected value if they differ. */
 void check_eq(const char *n, u64 got, u64 want);
 
 /*

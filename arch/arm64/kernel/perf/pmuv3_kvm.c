@@ -14,7 +14,7 @@
  * __pmuv3_kvm_claim - have KVM switch the counters of an event, or no longer
  * @c: state of this CPU
  * @counters: mask of the event's counters
- * @event: event that is being loaded; PMUV3_KVM in its config_base says whether KVM is to switch it
+ * @event: event that is being loaded; PMUV3_KVM is set in its config_base if KVM is to switch it
  *
  * For host-only and guest-only events KVM changes the EL0 filter (VHE) or the enable bit (nVHE) of
  * the counters at guest entry and changes it back at guest exit. A counter that runs on without an

@@ -244,8 +244,8 @@ static unsigned int amd_ibs_read_regs(const struct amd_ibs *ibs, u64 ctl, u64 *r
 }
 
 /*
- * The interrupt of an op of user space can be taken in the kernel, whose registers are not those of
- * the op. The sample has those that the kernel's entry has saved. They are 0 if it has not saved
+ * The interrupt of an op of user space can be taken in the kernel. The registers are then not those
+ * of the op. The sample has those that the kernel's entry has saved. They are 0 if it has not saved
  * them yet, or if the task is a kernel thread.
  */
 static void amd_ibs_fill_user_regs(struct pt_regs *iregs, struct pt_regs *to)

@@ -233,8 +233,8 @@ static u64 amd_ibs_user_address(u64 address)
  * @regs: by enum amd_ibs_op_reg, with the branch target if @caps has it
  * @caps: CPUID 8000_001BH:EAX
  *
- * An op of user space can have data, or the target of a branch, in the kernel. A register whose
- * valid bit is clear has the address of an earlier op.
+ * An op of user space can have data, or the target of a branch, in the kernel. A register with
+ * a clear valid bit has the address of an earlier op.
  */
 void amd_ibs_hide_op(u64 *regs, u32 caps)
 {

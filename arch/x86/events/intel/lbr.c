@@ -91,7 +91,7 @@ const struct x86_branches intel_lbr_skylake = {
 	.info	= MSR_LBR_INFO_0,
 };
 
-/* Goldmont, whose format has the cycles in TO, Goldmont Plus and Tremont use it, too. */
+/* Goldmont (its format has the cycles in TO), Goldmont Plus and Tremont use it, too. */
 const struct x86_branches intel_lbr_icelake = {
 	LBR_NEHALEM(32, lbr_haswell_map),
 	.info	= MSR_LBR_INFO_0,

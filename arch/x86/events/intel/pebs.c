@@ -124,7 +124,7 @@ static bool pebs_ip_suits(const struct perf_event *event, u64 ip)
  * @event: event of the record
  * @insn: address of the instruction; 0: unknown
  * @next: address of the next instruction; 0: unknown
- * @insn_first: that of the instruction is wanted, if both are at levels of the event, or none is
+ * @insn_first: that of the instruction is used, if both are at levels of the event, or none is
  * @exact: set to whether the address is that of the instruction
  *
  * An event of user space has no address of the kernel: its last instruction before an entry is

@@ -52,7 +52,7 @@ static void interrupt_is_at_the_wakeup(struct kunit *test)
 	bts_expect_part(test, &part, 0, 0x100000, AREA_RECORDS, 100, false);
 	KUNIT_ASSERT_TRUE(test, intel_bts_next_part(area, 0, AREA_SIZE - 1, 2401, false, &part));
 	bts_expect_part(test, &part, 0, 0x100000, AREA_RECORDS, 101, false);
-	/* The second round, whose first record is not at the start. */
+	/* The second round; its first record is not at the start. */
 	KUNIT_ASSERT_TRUE(test, intel_bts_next_part(area, AREA_SIZE + 240, AREA_SIZE - 1,
 						    AREA_SIZE + 2400, false, &part));
 	bts_expect_part(test, &part, 0, 0x1000f0, AREA_RECORDS - 10, 90, false);

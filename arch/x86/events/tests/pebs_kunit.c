@@ -388,7 +388,7 @@ static void stores_have_thresholds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, intel_pebs_threshold(1000, 200, 6), 200);
 }
 
-/* A period whose record can still be written is not lost. */
+/* A period is not lost if its record can still be written. */
 static void periods_without_records_are_lost(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, intel_pebs_lost(1, 100), 0);

@@ -76,7 +76,7 @@ perf_reads_header() {
 	[ -s "$work/a" ] && diff "$work/a" "$work/b" || { cat "$work/errors"; return 1; }
 }
 
-# What the header says of the machine, a PMU a line. perf 6.12 adds "cpu" where there is none.
+# What the header has of the machine, a PMU a line. perf 6.12 adds "cpu" where there is none.
 machine_lines() {
 	perf report --header-only -i "$1" 2>/dev/null |
 		grep -E '^# (hostname|os release|arch|nrcpus|cpudesc|cpuid|total mem|pmu map)' |

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* A task on CPU 0, whose event fills an area. The case itself runs on another CPU. */
+/* A task on CPU 0; its event fills an area. The case itself runs on another CPU. */
 static pid_t fork_spinning_child(void)
 {
 	pid_t pid = fork();
@@ -277,7 +277,7 @@ static bool pmu_is_free(void)
 	return expect(fd >= 0, "an event of a CPU, after all events of tasks");
 }
 
-/* A trace of @pid and a counting event that pauses it; exec removes what @removed says. */
+/* A trace of @pid and a counting event that pauses it; exec removes those in @removed. */
 static void open_pausing(int *fd, pid_t pid, unsigned int removed)
 {
 	struct perf_event_attr attr = aux_attr(64);
@@ -386,7 +386,7 @@ static bool other_pmu(void)
 	return ok;
 }
 
-/* The traces of two PMUs go on at the same time, each in its own area. */
+/* The traces of two PMUs run at the same time, each in its own area. */
 static bool two_pmus(void)
 {
 	struct area one = open_area(64, PROT_READ | PROT_WRITE), two = {};
@@ -505,7 +505,7 @@ static bool exclusive_of_cgroups(void)
 	return ok;
 }
 
-/* The PMU of the event that has aux_output says whether its leader's trace can take its samples. */
+/* The PMU of the event with aux_output decides whether its leader's trace can take its samples. */
 static bool output_to_a_trace(void)
 {
 	struct perf_event_attr attr = aux_attr(64), out = aux_attr(0);

@@ -72,7 +72,7 @@ static bool trailer_is(uint64_t id, pid_t pid, pid_t tid, uint64_t from)
 	       t->time >= from && t->time <= monotonic_ns();
 }
 
-/* All records, in a thread whose TID differs from the PID. */
+/* All records, in a thread with a TID that differs from the PID. */
 static void *report_all(void *arg)
 {
 	bool *good = arg, ok = true;

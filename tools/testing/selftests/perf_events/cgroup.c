@@ -189,7 +189,7 @@ static bool cgroup_switches(void)
 	return good;
 }
 
-/* Cgroups that were removed and are still referred to; -1 if the kernel does not say. */
+/* Cgroups that were removed and are still referred to; -1 if the kernel does not count them. */
 static int nr_dying(void)
 {
 	FILE *f = fopen("/cgroup/cgroup.stat", "r");

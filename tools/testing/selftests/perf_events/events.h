@@ -94,7 +94,7 @@ static inline uint64_t event_id(int fd)
 	return id;
 }
 
-/* The count of an event whose read_format is 0; UINT64_MAX if it cannot be read. */
+/* The count of an event with read_format 0; UINT64_MAX if it cannot be read. */
 static inline uint64_t perf_count(int fd)
 {
 	uint64_t value;

@@ -2,7 +2,7 @@
 /*
  * Comparisons. All take what is compared first, then the value found, then what it should be. Each
  * prints what it found if that is wrong, and returns whether it is right; "good &= expect_eq(...)"
- * goes on after a failure, "expect_eq(...) && ..." does not.
+ * continues after a failure, "expect_eq(...) && ..." does not.
  */
 #ifndef PERF_TEST_EXPECT_H
 #define PERF_TEST_EXPECT_H

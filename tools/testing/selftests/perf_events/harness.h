@@ -19,13 +19,13 @@
  * fail_case() or dies, and is skipped if it leaves by skip_case(). Children that a case leaves
  * behind are killed.
  *
- *	program [-v] [-l] [part of a name]	run the cases, or those whose name has this part
+ *	program [-v] [-l] [part of a name]	run the cases, or those with this part in the name
  *		-v	print each comparison that holds, too
  *		-l	print the names and run nothing
  *
  * The other headers, each for one subject:
  *
- *	expect.h	comparisons, which say what they found
+ *	expect.h	comparisons, which print what they found
  *	files.h		files of one line, sysctls
  *	events.h	attributes, opening, counting, PMUs
  *	readings.h	read() in each read_format
@@ -68,7 +68,7 @@ struct test {
 static char (*test_skip_reason)[120];
 
 /*
- * Comparisons that hold are printed, too. Not in shared memory, whose first access in a new process
+ * Comparisons that hold are printed, too. Not in shared memory: its first access in a new process
  * is a page fault that a case might count.
  */
 static bool test_verbose;

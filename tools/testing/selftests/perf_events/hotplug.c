@@ -181,7 +181,7 @@ static bool task_is_counted_elsewhere(void)
 	return good & expect_eq("running", after.running, after.enabled);
 }
 
-/* Operations on an event whose CPU is offline. */
+/* Operations on an event of an offline CPU. */
 static bool operations_while_away(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);

@@ -29,7 +29,7 @@
 #define noinline		__attribute__((__noinline__))
 #define __noclone		__attribute__((__noclone__))
 
-/* Exit status of a program all of whose cases were skipped. */
+/* Exit status of a program if all its cases were skipped. */
 #define KTAP_EXIT_SKIP	4
 
 static struct {

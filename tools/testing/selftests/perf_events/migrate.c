@@ -153,7 +153,7 @@ static uint64_t faults_of(int fd, unsigned int nr)
 	return perf_count(fd) - before;
 }
 
-/* The rest of a group whose event with a counter is closed stays bound to its CPU. */
+/* The rest of a group stays bound to its CPU when the event with a counter is closed. */
 static bool left_alone_is_bound(bool leads)
 {
 	struct perf_event_attr hw = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");

@@ -649,7 +649,7 @@ static bool short_tasks_take_turns(void)
 	return shares_are_equal(&m, 15 * PERCENT);
 }
 
-/* They do so beside events of the CPU, which want all counters. */
+/* They do so beside events of the CPU, which need all counters. */
 static bool short_tasks_beside_cpu(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");

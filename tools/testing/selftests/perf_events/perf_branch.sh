@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# perf of Debian with branch records of a program whose branches are known, branches.S: what record,
+# perf of Debian with branch records of a program with known branches, branches.S: what record,
 # script and report show is compared with the labels of that program.
 tests=$(cd "$(dirname "$0")" && pwd)
 . "$tests/programs/lib.sh"

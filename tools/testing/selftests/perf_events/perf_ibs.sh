@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # perf record, perf mem and perf c2c of Debian with AMD's instruction based sampling, on a program
-# whose loads and stores are known, memory.S: the instruction, the address, the kind, the source, the
+# with known loads and stores, memory.S: the instruction, the address, the kind, the source, the
 # TLB, the lock and the latency of each sample. Those are the emulator's rules for an address, see
 # tools/testing/qemu/README.md.
 tests=$(cd "$(dirname "$0")" && pwd)

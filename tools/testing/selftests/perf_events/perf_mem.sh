@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# perf mem and perf c2c of Debian on a program whose loads and stores are known, memory.S: the
+# perf mem and perf c2c of Debian on a program with known loads and stores, memory.S: the
 # instruction, the address, the kind, the source, the TLB, the lock and the latency of each sample.
 tests=$(cd "$(dirname "$0")" && pwd)
 . "$tests/programs/lib.sh"
@@ -22,7 +22,7 @@ mkdir -p /tmp/mem
 cd /tmp/mem || exit 1
 
 # The known accesses: instruction, address, kind, level, snoop, TLB, lock, latency. A store of the
-# parts that say only whether it hit L1 has the rest of it missing.
+# parts that record only whether it hit L1 has the rest of it missing.
 known_loads() {
 	cat <<-END
 	load+0x0 5015c8 LOAD L3 HitM L1 No $((128 / halved))
@@ -143,7 +143,7 @@ shared_line() {	# OPTION... of perf c2c record
 	timeout 90 perf c2c record $kinds "$@" $program >$out 2>&1 && accesses
 }
 
-# Without the lines of the source, for which it asks a tool of the compiler.
+# Without the lines of the source, for which it runs a tool of the compiler.
 c2c_report() {
 	perf c2c report --no-source --stats --stdio >stats 2>>$out &&
 		perf c2c report --no-source --stdio --full-symbols >report 2>>$out

@@ -6,12 +6,12 @@ tests=$(cd "$(dirname "$0")" && pwd)
 . "$tests/programs/lib.sh"
 unlimited
 
-# --- where the time goes. On a fast machine there are a few hundred samples; shares of them scatter by 2 %.
+# --- where time is spent. On a fast machine there are a few hundred samples; shares of them scatter by 2 %.
 
 event="cpu-clock:u -F 1000"
 unwound="$event"
 if have_cycles; then
-	# On arm64 perf asks for registers, to unwind, that the clock does not have.
+	# On arm64 perf requests registers, to unwind, that the clock does not have.
 	unwound="cycles:u -F 1000"
 
 	record -g -e cycles:u $hot rounds 120000 && shares_are 90
@@ -122,7 +122,7 @@ record -e $calls -c 1 -i sh -c "$hot calls 100; true" && is "of the child" "$(li
 	within "of the shell" "$(lines '^ *sh .*getppid')" 1 2
 result $? "--no-inherit"
 
-# With PERF_SAMPLE_PERIOD, which perf asks for, each hit is a sample, as on the stock kernel.
+# With PERF_SAMPLE_PERIOD, which perf requests, each hit is a sample, as on the stock kernel.
 record -e $calls -c 7 taskset 1 $hot calls 703 && is samples "$(lines getppid)" 703
 result $? "-c 7"
 
@@ -181,7 +181,7 @@ timeout 60 perf record -q -o $data -g -e $calls -c 1 $hot calls 20 >$out 2>&1 &&
 	within "the system call and $to" "$(lines "syscall.* $to ")" 20 20
 result $? "-g of a tracepoint: from the kernel to main"
 
-# --- buffers: a uprobe's argument says which records are there
+# --- buffers: a uprobe's argument shows which records are there
 
 contiguous() {	# NR FIRST LAST: of all values from FIRST to LAST, once each
 	set -- "$@" $(values value)

@@ -11,7 +11,7 @@ if ! have_cycles || ! have_instructions; then
 	exit
 fi
 
-# The period comes to rest, and may beat with the rounds.
+# The period settles, and may beat with the rounds.
 record -g -e cycles:u $hot rounds 60000 && shares_are 90
 result $? "-g -e cycles:u: shares of the functions"
 

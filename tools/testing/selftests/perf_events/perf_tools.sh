@@ -81,7 +81,7 @@ else
 		is others "$(grep -c 'pread64' $out)" 0
 	result $? "trace -e: two kinds of calls"
 
-	# On one CPU: perf trace takes one CPU's records after the other's, and when a fork comes after what
+	# On one CPU: perf trace takes one CPU's records after the other's, and when a fork follows what
 	# the child did, it forgets that.
 	timeout 60 taskset 1 perf trace -s -o $out sh -c "$hot calls 30; $hot calls 12; true" >/dev/null 2>&1
 	is getppid "$(awk '$1 == "getppid" && $2 > 1 { print $2 }' $out | sort -n | xargs)" "12 30"

@@ -150,7 +150,7 @@ static bool spy_sees_itself(const struct raw_case *c)
 	return good & victim_had_turns(rounds);
 }
 
-/* Events of the task that did not ask are on counters that it may read, too. */
+/* Events of the task that do not request user access are on counters that it may read, too. */
 static bool spy_sees_itself_on_all(const struct raw_case *c)
 {
 	unsigned int rounds = 20;

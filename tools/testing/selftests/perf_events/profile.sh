@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The profile of a real program: xz -1 on a part of perf itself, whose work is known: the match finder
+# The profile of a real program with known work, xz -1 on a part of perf itself: the match finder
 # with hash chains finds repetitions, the fast optimizer chooses among them, the range coder writes.
 tests=$(cd "$(dirname "$0")" && pwd)
 . "$tests/programs/lib.sh"

@@ -34,7 +34,7 @@ static inline const uint64_t *parse_member(const uint64_t *p, uint64_t format,
 }
 
 /*
- * Reads @fd, whose read_format is @format, into @r. False if read() failed or its length is not
+ * Reads @fd, with the read_format @format, into @r. False if read() failed or its length is not
  * that of the format. Retries for 5 seconds after ECHILD: a child that is being forked has
  * inherited only part of the group.
  */

@@ -176,7 +176,7 @@ static inline uint64_t *sample_parse_arrays(struct sample *s, uint64_t *p,
 	}
 	if (type & PERF_SAMPLE_BRANCH_STACK) {
 		s->branches = p;
-		/* Their number, where the newest is if that is asked for, and the entries. */
+		/* Their number, where the newest is if that is requested, and the entries. */
 		p += 1 + !!(attr->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX) + *p * 3;
 	}
 	return p;

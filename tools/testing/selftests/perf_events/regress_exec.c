@@ -203,7 +203,7 @@ static void on_signal(int sig)
 	(void)sig;
 }
 
-/* A task whose exec takes some time, in which its memory is freed. */
+/* A task with an exec that takes some time, in which its memory is freed. */
 static pid_t slow_exec(struct gate *ready)
 {
 	size_t size = MANY_PAGES * sysconf(_SC_PAGESIZE);

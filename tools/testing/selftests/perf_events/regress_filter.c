@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Address filters hold a file for as long as they are in force and no longer: a file system whose
- * file a filter holds cannot be unmounted. Needs the software source "test_aux" of the test kernel
- * (the kernel parameter perf_test_aux). Run as root.
+ * Address filters hold a file for as long as they are in force and no longer: a file system with a
+ * file that a filter holds cannot be unmounted. Needs the software source "test_aux" of the test
+ * kernel (the kernel parameter perf_test_aux). Run as root.
  */
 #include "events.h"
 #include "expect.h"

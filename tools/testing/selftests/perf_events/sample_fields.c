@@ -47,7 +47,7 @@ static uint64_t sampled_reg(const uint64_t *regs, uint64_t mask, int nr)
 #define MARKS		8
 #define STACK_DUMP	2048
 
-/* True if the copy of the stack has the marks where the sampled stack pointer says. */
+/* True if the copy of the stack has the marks at the place given by the sampled stack pointer. */
 static bool stack_is_right(const struct sample *s, const volatile uint64_t *marks)
 {
 	uint64_t at = (uintptr_t)marks - sampled_reg(s->user_regs, ALL_REGS, REG_SP);

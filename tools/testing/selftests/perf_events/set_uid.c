@@ -4,8 +4,8 @@
  * event that was opened on the task before counts nothing of the new program; an open during exec
  * counts nothing of it or is refused.
  *
- * The program is this one, copied to files whose mode can be changed; a word on the command line
- * selects what it does.
+ * The program is this one, copied to files so that their mode can be changed; a word on the command
+ * line selects what it does.
  */
 #include "events.h"
 #include "expect.h"
@@ -37,7 +37,7 @@ struct program {
 	pid_t		pid;
 };
 
-/* Becomes an ordinary user, whose processes can be inspected by the same user. */
+/* Becomes an ordinary user. Its processes can be inspected by the same user. */
 static void become_nobody(void)
 {
 	MUST(setresgid(NOBODY, NOBODY, NOBODY));
@@ -254,7 +254,7 @@ static bool group_ends(void)
 	return good;
 }
 
-/* An event that the task opened on itself, and whose file the new program has. */
+/* An event that the task opened on itself; the new program has its file. */
 static bool own_event_ends(void)
 {
 	struct perf_event_attr attr = fault_attr();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Software events: each counts exactly what its name says, in the task or on the CPU where it
+ * Software events: each counts exactly what its name describes, in the task or on the CPU where it
  * happens.
  */
 #include "bpf_prog.h"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# tally in the guest: what it counts and samples of programs whose numbers are known, and what it and
+# tally in the guest: what it counts and samples of programs with known numbers, and what it and
 # Debian's perf read in each other's files.
 tests=$(cd "$(dirname "$0")" && pwd)
 . "$tests/programs/lib.sh"

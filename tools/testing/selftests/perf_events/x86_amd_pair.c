@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Events of AMD's Zen that take two counters: of the PMU model each instruction is as many
- * floating-point operations (event 003H) as the unit mask says, if the odd counter of a pair has
+ * floating-point operations (event 003H) as the unit mask gives, if the odd counter of a pair has
  * MergeEvent, and 15 at most if it has not.
  *
  * Instructions are the clock of the machine.

@@ -22,7 +22,7 @@
 #define LEAST_RECORDS	138
 #define MOST_RECORDS	380
 
-/* The highest precision whose records need no branches to find the instruction. */
+/* The highest precision with records that need no branches to find the instruction. */
 static unsigned int batch_precision(void)
 {
 	need_precise();
@@ -369,7 +369,7 @@ static void fill_store(struct full_store *f)
 }
 
 /*
- * A store that has interrupted, as the status register says, does not interrupt again when it is
+ * A store that has interrupted, as the status register shows, does not interrupt again when it is
  * full. The periods that end without a record are counted; later samples are there again.
  */
 static bool full_stores_lose(void)
@@ -628,7 +628,7 @@ static bool other_events_join(void)
 
 /*
  * Adaptive records do not keep the groups that an event needed once: XMM registers, general ones,
- * and what they say of data.
+ * and those about data.
  */
 static bool records_shrink(void)
 {

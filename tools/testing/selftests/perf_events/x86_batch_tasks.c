@@ -90,7 +90,7 @@ static void do_steps(void)
 	}
 }
 
-/* The program continues in another image, which knows the word. */
+/* The program continues in another image, which handles the word. */
 static void run_worker(struct gate *go)
 {
 	gate_wait(go);

@@ -18,7 +18,7 @@
 
 #define NOBODY_ID	65534
 
-/* Parts whose records differ in what can be selected. */
+/* Parts with records that differ in what can be selected. */
 enum {
 	NO_RECORDS	= 1 << 0,
 	NO_FILTER	= 1 << 1,	/* Core 2: software selects */

@@ -84,7 +84,7 @@ static bool stack_is_chain(const struct sample *s, unsigned int least)
  * @fd: the event
  * @ring: its buffer
  * @samples: those at the bottom of a stack
- * @wrong: those whose stack is not the chain
+ * @wrong: those with a stack that is not the chain
  */
 struct stacks {
 	struct perf_event_attr	attr;

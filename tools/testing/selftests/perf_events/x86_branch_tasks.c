@@ -51,7 +51,7 @@ static bool is_child[MAX_PIDS];
  * @own: entries of this loop
  * @foreign: entries of the other loops
  * @kernel: entries with an address of the kernel
- * @lost: records that say that others were lost
+ * @lost: records that report others as lost
  */
 struct turns {
 	int			fd;

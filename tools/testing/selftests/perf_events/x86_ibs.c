@@ -191,7 +191,7 @@ static bool count_is_right(const char *what, uint64_t count, unsigned int sample
 }
 
 /*
- * Each sample in the loop is of the instruction that its registers say. No two are further apart
+ * Each sample in the loop is of the instruction that its registers name. No two are further apart
  * than a period, and the instruction that is sampled, unless the kernel had a sample in between.
  */
 static bool steps_are_right(const char *what, const struct steps *t)

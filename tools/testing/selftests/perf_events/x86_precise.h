@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Precise samples of a loop whose instructions are known.
+ * Precise samples of a loop of known instructions.
  */
 #ifndef X86_PRECISE_H
 #define X86_PRECISE_H
@@ -206,8 +206,8 @@ static void tally_ring(struct tally *t, struct ring *ring, const struct perf_eve
 #define LEAST	32
 
 /*
- * All samples but those outside of the loop, of which there are few, are where their registers say;
- * none is lost. Sample n is of event n * period, from 0 on.
+ * All samples but those outside of the loop, of which there are few, are at the place that their
+ * registers give; none is lost. Sample n is of event n * period, from 0 on.
  */
 static bool tally_is_exact(const char *what, const struct tally *t, uint64_t count, uint64_t period,
 			   bool exact)

@@ -359,7 +359,7 @@ static unsigned int branch_samples(struct ring *ring, const struct perf_event_at
 }
 
 /*
- * perf record asks for the branches of all members of a group. Slots and metrics do not sample: the
+ * perf record requests the branches of all members of a group. Slots and metrics do not sample: the
  * records of the event that does are right when the metric has left, too.
  */
 static bool other_members_have_branches(void)

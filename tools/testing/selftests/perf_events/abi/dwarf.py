@@ -2,7 +2,7 @@
 """What a C header declares, read from the compiler's own words.
 
 Nothing is run, so the target may be any that a compiler on this machine builds objects for. Types
-and enumerators come from debug information (through readelf). Macros are listed by the
+and enumerators are those of debug information (through readelf). Macros are listed by the
 preprocessor; their values become enumerators of a generated source and take the same way.
 """
 import re

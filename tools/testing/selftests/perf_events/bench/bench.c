@@ -2,7 +2,7 @@
 /*
  * Benchmark of perf_events: the cost of counting and sampling, row by row.
  *
- * usage: bench [REGEX]: rows whose names match the extended regular expression, or all
+ * usage: bench [REGEX]: rows with names that match the extended regular expression, or all
  *
  * Prints "row NAME raw R marginal M" for each, "access NAME ..." with the accesses to PMU registers
  * of one operation where the emulator counts them, "skip NAME REASON" where the machine lacks what
@@ -165,7 +165,7 @@ static const struct row rows[] = {
 	  .floor = "exec-none", .records = 1, .record_type = PERF_RECORD_COMM },
 };
 
-/* Raw figures of the rows that ran, for rows whose floor they are; 0: did not run. */
+/* Raw figures of the rows that ran, for rows with these as floor; 0: did not run. */
 static double raw_of[ARRAY_SIZE(rows)];
 
 uint64_t now_ns(void)

@@ -50,7 +50,7 @@ enum probe {
  * @cpu: on CPU 0 instead of on the task
  * @group: the events form one group instead of one group each
  * @inherit: children get them
- * @sideband: a dummy event that wants mmap, comm and task records
+ * @sideband: a dummy event that requests mmap, comm and task records
  * @disabled: never enabled
  * @exec: enabled when the task calls execve(2)
  * @freq: @period is a frequency

@@ -23,7 +23,7 @@ skip() {	# NAME WHY
 	echo "ok $run - $1 # SKIP $2"
 }
 
-is() {		# WHAT HAVE WANT
+is() {		# WHAT HAVE EXPECTED
 	[ "$2" = "$3" ] || { echo "$1: $2, expected $3" >>$out; return 1; }
 }
 
