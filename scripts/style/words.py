@@ -13,7 +13,7 @@ from source import Case, Finding, all_files, comments, comments_in, text_of
 LIMIT = 2.0
 PERSONS = re.compile(
     r"\b(who|whoever|whose|whom|somebody|someone|nobody|anybody|everybody|tells?|told|hears?|heard|"
-    r"comes?|came|go|goes|gone|went|anew|see to)\b", re.I)
+    r"comes?|came|go|goes|gone|went|anew|see to|says?|said|knows|knew|wants?|wanted|asks?|asked)\b", re.I)
 WORD = re.compile(r"[A-Za-z][A-Za-z']*")
 
 
