@@ -481,9 +481,9 @@ void perf_swevent_put_recursion_context(int rctx);
  */
 #define perf_refuse(err, fmt, ...)						\
 	CONCATENATE(__perf_refuse_, COUNT_ARGS(__VA_ARGS__))(err, fmt, ##__VA_ARGS__)
-#define __perf_refuse_1(err, fmt, arg0)		__perf_refuse_3(err, fmt, arg0, 0, 0)
 #define __perf_refuse_2(err, fmt, arg0, arg1)	__perf_refuse_3(err, fmt, arg0, arg1, 0)
 int __perf_refuse_0(int err, const char *fmt);
+int __perf_refuse_1(int err, const char *fmt, u64 arg0);
 int __perf_refuse_3(int err, const char *fmt, u64 arg0, u64 arg1, u64 arg2);
 
 /**

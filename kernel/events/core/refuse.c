@@ -122,12 +122,18 @@ int __perf_refuse_3(int err, const char *fmt, u64 arg0, u64 arg1, u64 arg2)
 }
 EXPORT_SYMBOL_GPL(__perf_refuse_3);
 
-/* Most reasons have no numbers: their callers pass none, which is less code at each of them. */
+/* Most reasons have no number or one: their callers pass no others, which is less code. */
 int __perf_refuse_0(int err, const char *fmt)
 {
 	return __perf_refuse_3(err, fmt, 0, 0, 0);
 }
 EXPORT_SYMBOL_GPL(__perf_refuse_0);
+
+int __perf_refuse_1(int err, const char *fmt, u64 arg0)
+{
+	return __perf_refuse_3(err, fmt, arg0, 0, 0);
+}
+EXPORT_SYMBOL_GPL(__perf_refuse_1);
 
 /**
  * perf_refusals - number of refusals of all threads so far
