@@ -54,16 +54,16 @@ static void addr_filter_swap_lists(struct perf_event *event, struct list_head *f
 				   unsigned int nr_files)
 {
 	struct perf_addr_filters_head *head = &event->addr_filters;
-	LIST_HEAD(old);
+	struct list_head old;
 
 	guard(perf_irqsave)(&head->lock);
 	if (!head->nr_file_filters != !nr_files)
 		atomic_add(nr_files ? 1 : -1, &nr_file_filter_events);
 	head->nr_file_filters = nr_files;
 
-	list_splice_init(&head->list, &old);
-	list_splice_init(filters, &head->list);
-	list_splice(&old, filters);
+	list_replace(&head->list, &old);
+	list_replace(filters, &head->list);
+	list_replace(&old, filters);
 }
 
 /* ---------------------------------------------------------------- the language */
