@@ -104,16 +104,15 @@ static int pmu_alloc_cpu_state(struct pmu *pmu)
 	if (!pmu->pmu_disable_count || !pmu->cpu_pmu_context)
 		return -ENOMEM;
 
-	if (perf_pmu_has_counters(pmu)) {
-		for_each_possible_cpu(cpu) {
-			cpc = per_cpu_ptr(pmu->cpu_pmu_context, cpu);
+	for_each_possible_cpu(cpu) {
+		cpc = per_cpu_ptr(pmu->cpu_pmu_context, cpu);
+		if (perf_pmu_has_counters(pmu)) {
 			cpc->epc.sched = kzalloc(sizeof(*cpc->epc.sched), GFP_KERNEL);
 			if (!cpc->epc.sched)
 				return -ENOMEM;
 		}
+		perf_pmu_cpc_init(pmu, cpc, cpu);
 	}
-	for_each_possible_cpu(cpu)
-		perf_pmu_cpc_init(pmu, per_cpu_ptr(pmu->cpu_pmu_context, cpu), cpu);
 	return 0;
 }
 
