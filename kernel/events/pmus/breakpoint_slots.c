@@ -57,11 +57,13 @@ static unsigned int bp_histogram_max(const struct bp_histogram *h)
 	return n;
 }
 
-/* A holder's need changes from @low to @high slots if a claim is added, else back. 0: no holder. */
-static void bp_histogram_move(struct bp_histogram *h, unsigned int low, unsigned int high,
-			      bool add)
+/*
+ * A holder's need changes from @low to @high slots if a claim is added (@by is 1), back if it is
+ * removed (-1). 0: no holder.
+ */
+static void bp_histogram_move(struct bp_histogram *h, unsigned int low, unsigned int high, int by)
 {
-	unsigned int from = add ? low : high, to = add ? high : low;
+	unsigned int from = by > 0 ? low : high, to = by > 0 ? high : low;
 
 	if (from && !WARN_ON_ONCE(!h->holders[from]))
 		h->holders[from]--;
@@ -70,9 +72,9 @@ static void bp_histogram_move(struct bp_histogram *h, unsigned int low, unsigned
 }
 
 /* A claim is added to or removed from a holder that needs @low slots without it. */
-static void bp_histogram_step(struct bp_histogram *h, unsigned int low, bool add)
+static noinline void bp_histogram_step(struct bp_histogram *h, unsigned int low, int by)
 {
-	bp_histogram_move(h, low, low + 1, add);
+	bp_histogram_move(h, low, low + 1, by);
 }
 
 /**
@@ -130,19 +132,19 @@ static bool bp_room(struct bp_slots *s, const struct perf_event *bp, enum bp_typ
 	return bp_histogram_max(&t->cpus) + any < t->slots && bp_local_room(s, type, task, any);
 }
 
-static void bp_count_bound(struct bp_type_claims *t, int cpu, bool add)
+static void bp_count_bound(struct bp_type_claims *t, int cpu, int by)
 {
 	struct bp_cpu_claims *c = &t->cpu[cpu];
 
-	if (!add && WARN_ON_ONCE(!c->bound))
+	if (by < 0 && WARN_ON_ONCE(!c->bound))
 		return;
 
-	bp_histogram_step(&t->cpus, add ? c->bound : c->bound - 1, add);
-	c->bound += add ? 1 : -1;
+	bp_histogram_step(&t->cpus, min(c->bound, c->bound + by), by);
+	c->bound += by;
 }
 
 static void bp_count_local(struct bp_slots *s, const struct perf_event *bp,
-			   enum bp_type_idx type, bool add)
+			   enum bp_type_idx type, int by)
 {
 	struct bp_type_claims *t = &s->type[type];
 	struct bp_cpu_claims *c = &t->cpu[bp->cpu];
@@ -150,21 +152,21 @@ static void bp_count_local(struct bp_slots *s, const struct perf_event *bp,
 	unsigned int local = bp_held(s, bp->hw.target, bp->cpu, type);
 
 	/* The first local claim adds the task to the histogram, the last one removes it. */
-	bp_histogram_move(&c->local, local ? any + local : 0, any + local + 1, add);
+	bp_histogram_move(&c->local, local ? any + local : 0, any + local + 1, by);
 	if (!local) {
-		c->nr_local += add ? 1 : -1;
-		t->nr_local += add ? 1 : -1;
+		c->nr_local += by;
+		t->nr_local += by;
 	}
 }
 
 static void bp_count_any(struct bp_slots *s, const struct perf_event *bp, enum bp_type_idx type,
-			 bool add)
+			 int by)
 {
 	struct bp_type_claims *t = &s->type[type];
 	unsigned int any = bp_held(s, bp->hw.target, -1, type);
 	unsigned int local, cpu;
 
-	bp_histogram_step(&t->tasks, any, add);
+	bp_histogram_step(&t->tasks, any, by);
 	if (!t->nr_local)
 		return;
 
@@ -173,23 +175,23 @@ static void bp_count_any(struct bp_slots *s, const struct perf_event *bp, enum b
 			continue;
 		local = bp_held(s, bp->hw.target, cpu, type);
 		if (local)
-			bp_histogram_step(&t->cpu[cpu].local, any + local, add);
+			bp_histogram_step(&t->cpu[cpu].local, any + local, by);
 	}
 }
 
-/* Adds @bp to the numbers of @type or subtracts it. @bp is not in the hash as one of @type. */
-static void bp_count(struct bp_slots *s, struct perf_event *bp, enum bp_type_idx type, bool add)
+/* Adds @by, 1 or -1, to the numbers of @type. @bp is not in the hash as one of @type. */
+static void bp_count(struct bp_slots *s, struct perf_event *bp, enum bp_type_idx type, int by)
 {
 	struct bp_type_claims *t = &s->type[type];
 
 	if (!bp->hw.target)
-		bp_count_bound(t, bp->cpu, add);
+		bp_count_bound(t, bp->cpu, by);
 	else if (bp->cpu >= 0)
-		bp_count_local(s, bp, type, add);
+		bp_count_local(s, bp, type, by);
 	else
-		bp_count_any(s, bp, type, add);
+		bp_count_any(s, bp, type, by);
 
-	WRITE_ONCE(t->claims, t->claims + (add ? 1 : -1));
+	WRITE_ONCE(t->claims, t->claims + by);
 }
 
 static int bp_claim(struct bp_slots *s, struct perf_event *bp)
@@ -200,7 +202,7 @@ static int bp_claim(struct bp_slots *s, struct perf_event *bp)
 		return -ENOSPC;
 
 	/* Count before @bp is in the hash. */
-	bp_count(s, bp, type, true);
+	bp_count(s, bp, type, 1);
 	if (bp->hw.target)
 		hash_add(s->by_task, &bp->hw.bp_list, bp_hash_key(bp->hw.target, bp->cpu));
 	return 0;
@@ -211,7 +213,7 @@ static void bp_release(struct bp_slots *s, struct perf_event *bp)
 	if (WARN_ON_ONCE(bp->hw.target && !hash_hashed(&bp->hw.bp_list)))
 		return;
 	hash_del(&bp->hw.bp_list);
-	bp_count(s, bp, bp_slot_type(bp->attr.bp_type), false);
+	bp_count(s, bp, bp_slot_type(bp->attr.bp_type), -1);
 }
 
 /**
@@ -268,9 +270,9 @@ int bp_slots_retype(struct bp_slots *s, struct perf_event *bp, u32 bp_type)
 	/*
 	 * In the hash @bp is one of attr.bp_type, and bp_count() must not find it as one of @type.
 	 */
-	bp_count(s, bp, to, true);
+	bp_count(s, bp, to, 1);
 	bp->attr.bp_type = bp_type;
-	bp_count(s, bp, from, false);
+	bp_count(s, bp, from, -1);
 	return 0;
 }
 
