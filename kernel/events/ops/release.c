@@ -33,6 +33,12 @@ static void release_remove_from_owner(struct perf_event *event)
 		put_task_struct(owner);
 }
 
+static struct perf_event *release_first_child(struct perf_event *parent)
+{
+	lockdep_assert_held(&parent->child_mutex);
+	return list_first_entry_or_null(&parent->child_list, struct perf_event, child_list);
+}
+
 /*
  * Children are found under the parent's child_mutex and removed under their ctx->mutex, which is
  * the outer lock: find a child, drop child_mutex, take both, and check again.
@@ -44,8 +50,7 @@ static struct perf_event *release_take_first_child(struct perf_event *parent, bo
 
 	*done = false;
 	scoped_guard(mutex, &parent->child_mutex) {
-		child = list_first_entry_or_null(&parent->child_list, struct perf_event,
-						 child_list);
+		child = release_first_child(parent);
 		if (!child) {
 			*done = true;
 			return NULL;
@@ -55,15 +60,14 @@ static struct perf_event *release_take_first_child(struct perf_event *parent, bo
 	}
 
 	mutex_lock(&ctx->mutex);
-	scoped_guard(mutex, &parent->child_mutex) {
-		if (list_first_entry_or_null(&parent->child_list, struct perf_event,
-					     child_list) == child && child->ctx == ctx) {
-			perf_remove(child, PERF_REMOVE_DEAD);
-			list_del_init(&child->child_list);
-		} else {
-			child = NULL;
-		}
+	mutex_lock(&parent->child_mutex);
+	if (release_first_child(parent) == child && child->ctx == ctx) {
+		perf_remove(child, PERF_REMOVE_DEAD);
+		list_del_init(&child->child_list);
+	} else {
+		child = NULL;
 	}
+	mutex_unlock(&parent->child_mutex);
 	mutex_unlock(&ctx->mutex);
 	perf_ctx_put(ctx);
 	return child;
