@@ -206,11 +206,12 @@ static void cgroup_set_chain(struct perf_cpu_context *cpuctx, struct cgroup_chai
 	CLASS(perf_cpu_contexts, locks)();
 	for_each_cgrp_ctx_until(ctx, left, new.stays)
 		cgroup_ctx_leave(ctx, ctx == left);
+	/* A pinned group of a context that enters may displace groups of those before it. */
+	WRITE_ONCE(cpuctx->cgrp_ctx, new.head);
 	for_each_cgrp_ctx_until(ctx, new.head, new.stays) {
 		cgroup_ctx_enter(ctx, locks.held.now);
 		__release(&ctx->lock);
 	}
-	WRITE_ONCE(cpuctx->cgrp_ctx, new.head);
 
 	for_each_cgrp_ctx_until(ctx, new.head, new.stays)
 		cgroup_reload(new, ctx, change);

@@ -17,54 +17,35 @@
 
 #include "sched.h"
 
-static bool rotate_is_due(const struct perf_event_pmu_context *epc)
-{
-	return epc && epc->overcommitted;
-}
-
 /* All contexts on this CPU locked. Returns true if some group still waits. */
 static bool rotate_counters(struct perf_cpu_pmu_context *cpc, struct pmu *pmu,
 			    struct perf_event_pmu_context *task_epc)
 {
 	struct perf_event_pmu_context *owner = task_epc ?: perf_sched_base(pmu);
 
-	if (!rotate_is_due(owner))
+	if (!owner->overcommitted)
 		return false;
 	/* The slice started with the task's switch-in, later than the timer's interval. */
 	if (task_epc && !cpc->nr_cpu_side && !perf_sched_slice_expired(cpc, task_epc))
 		return true;
 	perf_sched_rotate(cpc, owner);
 	perf_sched_reload(pmu);
-	return rotate_is_due(owner);
-}
-
-static noinline bool rotate_adddel(struct perf_event_pmu_context *epc)
-{
-	if (!rotate_is_due(epc))
-		return false;
-	perf_adddel_rotate(epc);
-	return rotate_is_due(epc);
+	return owner->overcommitted;
 }
 
 static bool rotate_locked(struct perf_cpu_pmu_context *cpc)
 {
-	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
-	struct perf_event_context *task_ctx = cpuctx->task_ctx, *ctx;
+	struct perf_event_context *task_ctx = this_cpu_ptr(&perf_cpu_context)->task_ctx;
 	struct perf_event_pmu_context *epc = NULL;
 	struct pmu *pmu = cpc->epc.pmu;
-	bool more;
 
+	if (!perf_pmu_has_counters(pmu))
+		return perf_adddel_rotate(pmu, true);
 	if (task_ctx)
 		epc = perf_epc_find(task_ctx, pmu);
-	if (perf_pmu_has_counters(pmu)) {
-		if (epc && list_empty(&epc->counter_entry))
-			epc = NULL;
-		return rotate_counters(cpc, pmu, epc);
-	}
-	more = rotate_adddel(&cpc->epc);
-	for_each_cgrp_ctx(ctx, cpuctx)
-		more |= rotate_adddel(perf_epc_find(ctx, pmu));
-	return rotate_adddel(epc) || more;
+	if (epc && list_empty(&epc->counter_entry))
+		epc = NULL;
+	return rotate_counters(cpc, pmu, epc);
 }
 
 static bool rotate_pmu(struct perf_cpu_pmu_context *cpc)

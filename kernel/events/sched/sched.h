@@ -139,7 +139,7 @@ int  perf_sched_group_fits(struct perf_event *leader, struct perf_event *newcome
 void perf_adddel_group_changed(struct perf_event *leader);
 void perf_adddel_retry(struct perf_event_context *ctx);
 void perf_adddel_rebind(struct perf_event_context *ctx);
-void perf_adddel_rotate(struct perf_event_pmu_context *epc);
+bool perf_adddel_rotate(struct pmu *pmu, bool start);
 
 /**
  * perf_sched_group_added - act on a group on a PMU of any kind that has joined a context or was

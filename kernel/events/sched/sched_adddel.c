@@ -2,9 +2,10 @@
 /*
  * Scheduling for PMUs with pmu::add and pmu::del, which have no schedule.
  *
- * Most of these PMUs are software: every enabled event runs. For the others pmu::add may fail; then
- * a pinned group gets into the ERROR state, and a flexible one waits until another group stops or
- * the PMU is rotated.
+ * Most of these PMUs are software: every enabled event runs. For the others pmu::add may fail. Then
+ * a pinned group takes the place of flexible ones, whichever contexts on the CPU those are in; if
+ * that does not help it gets into the ERROR state. A flexible group waits until another group stops
+ * or the PMU is rotated.
  *
  * Locks: ctx->lock, interrupts off, on the context's CPU if it is active.
  */
@@ -30,18 +31,19 @@ static void adddel_wait(struct perf_event_pmu_context *epc)
 		perf_rotate_arm(perf_this_cpc(epc->pmu));
 }
 
-static void adddel_try(struct perf_event *leader)
+/* Returns true if the group is refused and cannot wait, because it is pinned. */
+static bool adddel_try(struct perf_event *leader)
 {
 	if (!adddel_may_run(leader) || !perf_group_start(leader))
-		return;
+		return false;
 	if (leader->attr.pinned)
-		perf_group_fail(leader);
-	else
-		adddel_wait(leader->pmu_ctx);
+		return true;
+	adddel_wait(leader->pmu_ctx);
+	return false;
 }
 
-/* A group has stopped: try to start those that wait. */
-static noinline void adddel_try_waiting(struct perf_event_pmu_context *epc)
+/* Starts flexible groups that wait. Returns true if some still do. */
+static noinline bool adddel_start_flexible(struct perf_event_pmu_context *epc)
 {
 	struct perf_event *leader;
 
@@ -50,6 +52,71 @@ static noinline void adddel_try_waiting(struct perf_event_pmu_context *epc)
 		if (leader->state == PERF_EVENT_STATE_INACTIVE)
 			adddel_try(leader);
 	}
+	return epc->overcommitted;
+}
+
+static void adddel_stop_flexible(struct perf_event_pmu_context *epc)
+{
+	struct perf_event *event;
+
+	list_for_each_entry(event, &epc->ctx->event_list, event_entry) {
+		if (event->pmu_ctx == epc && event->state == PERF_EVENT_STATE_ACTIVE &&
+		    !list_empty(&event->group_entry))
+			perf_group_stop(event);
+	}
+}
+
+static noinline bool adddel_rotate_ctx(struct perf_event_context *ctx, struct pmu *pmu,
+				       bool start)
+{
+	struct perf_event_pmu_context *epc;
+
+	/* Inactive: one that is entering the CPU, or of a CPU that is going offline. */
+	if (!ctx || ctx->active_cpu < 0)
+		return false;
+	epc = perf_epc_find(ctx, pmu);
+	if (!epc || (start && !epc->overcommitted))
+		return false;
+	adddel_stop_flexible(epc);
+	epc->overcommitted = true;
+	return start && adddel_start_flexible(epc);
+}
+
+/**
+ * perf_adddel_rotate - stop the flexible groups of a PMU on this CPU, and start them in the order
+ *	of their queues
+ * @pmu: PMU
+ * @start: false: the groups of all contexts are stopped only, to be started by another call; true:
+ *	those of contexts in which a group waits are stopped, if they run, and started
+ *
+ * Context: all contexts on the CPU locked
+ * Return: true if @start and some group still waits
+ */
+bool perf_adddel_rotate(struct pmu *pmu, bool start)
+{
+	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
+	struct perf_event_context *ctx;
+	bool more;
+
+	lockdep_assert_held(&cpuctx->ctx.lock);
+	more = adddel_rotate_ctx(&cpuctx->ctx, pmu, start);
+	for_each_cgrp_ctx(ctx, cpuctx)
+		more |= adddel_rotate_ctx(ctx, pmu, start);
+	return adddel_rotate_ctx(cpuctx->task_ctx, pmu, start) || more;
+}
+
+/*
+ * A pinned group was refused: without flexible groups there may be room. Its context is active on
+ * this CPU, because a group of an inactive one is not added.
+ */
+static void adddel_displace(struct perf_event *leader)
+{
+	struct pmu *pmu = leader->pmu_ctx->pmu;
+
+	perf_adddel_rotate(pmu, false);
+	if (perf_group_start(leader))
+		perf_group_fail(leader);
+	perf_adddel_rotate(pmu, true);
 }
 
 /**
@@ -57,9 +124,11 @@ static noinline void adddel_try_waiting(struct perf_event_pmu_context *epc)
  * @ctx: context that has just become active on this CPU
  *
  * pmu::add may succeed here: the event may have an AUX area now, or the PMU may not exist on the
- * CPU where it failed. The rotation timer of that CPU does not act on this context any more.
+ * CPU where it failed. The rotation timer of that CPU does not act on this context any more. ACTIVE
+ * groups are added after those that wait, so that these have their turns; but before them if the
+ * PMU has a pinned group.
  *
- * Context: ctx->lock is held, interrupts off
+ * Context: as for perf_switch_list_in()
  */
 void perf_adddel_retry(struct perf_event_context *ctx)
 {
@@ -68,8 +137,11 @@ void perf_adddel_retry(struct perf_event_context *ctx)
 	lockdep_assert_held(&ctx->lock);
 	ctx->adddel_waiting = false;
 	list_for_each_entry(epc, &ctx->pmu_ctx_list, entry) {
-		if (epc->overcommitted && !perf_pmu_has_counters(epc->pmu))
-			adddel_try_waiting(epc);
+		if (!epc->overcommitted || perf_pmu_has_counters(epc->pmu))
+			continue;
+		if (!list_empty(&epc->pinned))
+			perf_switch_list_in(ctx);
+		adddel_start_flexible(epc);
 	}
 }
 
@@ -77,7 +149,7 @@ void perf_adddel_retry(struct perf_event_context *ctx)
  * perf_adddel_group_changed - perf_sched_group_changed() for a PMU without a schedule
  * @leader: leader of the group; queued if and only if it is enabled
  *
- * Context: ctx->lock is held, interrupts off
+ * Context: ctx->lock, where the context may be changed
  */
 void perf_adddel_group_changed(struct perf_event *leader)
 {
@@ -85,10 +157,12 @@ void perf_adddel_group_changed(struct perf_event *leader)
 
 	lockdep_assert_held(&epc->ctx->lock);
 
-	if (perf_group_queued(leader))
-		adddel_try(leader);
-	else if (epc->overcommitted)
-		adddel_try_waiting(epc);
+	if (!perf_group_queued(leader)) {
+		if (epc->overcommitted)
+			adddel_start_flexible(epc);
+	} else if (adddel_try(leader)) {
+		adddel_displace(leader);
+	}
 }
 
 static void adddel_rebind_group(struct perf_event *leader, int cpu)
@@ -96,7 +170,7 @@ static void adddel_rebind_group(struct perf_event *leader, int cpu)
 	if (leader->cpu < 0)
 		return;
 	if (leader->cpu == cpu)
-		adddel_try(leader);
+		perf_group_start(leader);
 	else if (leader->state == PERF_EVENT_STATE_ACTIVE)
 		perf_group_stop(leader);
 }
@@ -113,7 +187,9 @@ static void adddel_stop_elsewhere(struct perf_event *leader, int cpu)
 
 /**
  * perf_adddel_rebind - start and stop the events of a task that are bound to a CPU
- * @ctx: context of a task that has been switched in on another CPU than before
+ * @ctx: context of a task that is about to be active here and was on another CPU before
+ *
+ * No event is added yet: groups that start are on the switch list.
  *
  * Context: ctx->lock is held, interrupts off
  */
@@ -121,6 +197,7 @@ void perf_adddel_rebind(struct perf_event_context *ctx)
 {
 	struct perf_event_pmu_context *epc;
 	struct perf_event *event;
+	int cpu = smp_processor_id();
 
 	lockdep_assert_held(&ctx->lock);
 	list_for_each_entry(epc, &ctx->pmu_ctx_list, entry) {
@@ -131,27 +208,8 @@ void perf_adddel_rebind(struct perf_event_context *ctx)
 		if (event->group_leader != event || !perf_group_queued(event))
 			continue;
 		if (!perf_pmu_has_counters(event->pmu_ctx->pmu))
-			adddel_rebind_group(event, ctx->active_cpu);
+			adddel_rebind_group(event, cpu);
 		else
-			adddel_stop_elsewhere(event, ctx->active_cpu);
+			adddel_stop_elsewhere(event, cpu);
 	}
-}
-
-/**
- * perf_adddel_rotate - stop all flexible groups and start them in the order of the queue
- * @epc: PMU context at the end of a multiplexing interval
- *
- * Context: ctx->lock is held, interrupts off
- */
-void perf_adddel_rotate(struct perf_event_pmu_context *epc)
-{
-	struct perf_event *event;
-
-	lockdep_assert_held(&epc->ctx->lock);
-	list_for_each_entry(event, &epc->ctx->event_list, event_entry) {
-		if (event->pmu_ctx == epc && event->state == PERF_EVENT_STATE_ACTIVE &&
-		    !list_empty(&event->group_entry))
-			perf_group_stop(event);
-	}
-	adddel_try_waiting(epc);
 }

@@ -12,27 +12,34 @@
 
 #include "sched.h"
 
-/*
- * A switched event could not be added: only a driver's pmu::add can fail. A flexible group waits, a
- * pinned one fails.
- */
-static void switch_group_failed(struct perf_event *leader)
+/* Of a group with counters. A flexible one waits for the next slice, a pinned one fails. */
+static void switch_counters_failed(struct perf_event *leader)
 {
 	struct perf_event_pmu_context *epc = leader->pmu_ctx;
 
 	if (leader->attr.pinned)
 		perf_group_fail(leader);
-	else
-		perf_group_stop(leader);
-	if (perf_pmu_has_counters(epc->pmu)) {
-		/* A cgroup's counters are loaded later, a task's have been loaded already. */
-		perf_sched_changed(epc);
-		if (epc->ctx->task)
-			perf_sched_load(epc);
-	} else if (!leader->attr.pinned) {
-		epc->overcommitted = true;
-		epc->ctx->adddel_waiting = true;
-		perf_rotate_arm(perf_this_cpc(epc->pmu));
+	/* A cgroup's counters are loaded later, a task's have been loaded already. */
+	perf_sched_changed(epc);
+	if (epc->ctx->task)
+		perf_sched_load(epc);
+}
+
+/*
+ * A switched event could not be added: only a driver's pmu::add can fail. The CPU side is locked
+ * already while a context of it is activated.
+ */
+static void switch_group_failed(struct perf_event *leader)
+{
+	perf_group_stop(leader);
+	if (perf_pmu_has_counters(leader->pmu_ctx->pmu)) {
+		switch_counters_failed(leader);
+	} else if (leader->ctx->task) {
+		perf_cpu_side_lock();
+		perf_adddel_group_changed(leader);
+		perf_cpu_side_unlock();
+	} else {
+		perf_adddel_group_changed(leader);
 	}
 }
 
@@ -115,11 +122,10 @@ void perf_ctx_sched_in(struct perf_event_context *ctx)
 	int cpu = smp_processor_id();
 
 	raw_spin_lock(&ctx->lock);
-	perf_ctx_clock_start(ctx, perf_clock());
-	cpuctx->task_ctx = ctx;
-
 	if (unlikely(ctx->nr_bound && ctx->last_cpu != cpu))
 		perf_adddel_rebind(ctx);
+	perf_ctx_clock_start(ctx, perf_clock());
+	cpuctx->task_ctx = ctx;
 	ctx->last_cpu = cpu;
 
 	list_for_each_entry(epc, &ctx->counter_list, counter_entry)

@@ -49,10 +49,23 @@ static void meter_stop(struct perf_event *event, int flags)
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
+static bool meter_refuses(const struct perf_event *event, const struct meter *m)
+{
+	if (event->attr.pinned && m->broken)
+		return true;
+	return m->units && atomic_read(&m->active) >= m->units;
+}
+
 /* hw.idx is the CPU. */
 static int meter_add(struct perf_event *event, int flags)
 {
-	atomic_inc(&meter_of(event)->active);
+	struct meter *m = meter_of(event);
+
+	if (meter_refuses(event, m)) {
+		m->pinned_refused += event->attr.pinned;
+		return -EAGAIN;
+	}
+	atomic_inc(&m->active);
 	event->hw.idx = smp_processor_id();
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	if (flags & PERF_EF_START)

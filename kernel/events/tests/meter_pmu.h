@@ -17,6 +17,9 @@
  * @registered: perf_pmu_register() has succeeded, perf_pmu_unregister() is due
  * @now: number that all events count
  * @active: events that have been added and not deleted
+ * @units: maximum of @active, events beyond it are refused; 0: no maximum
+ * @broken: pinned events are refused
+ * @pinned_refused: pinned events refused so far
  * @made: events initialised so far
  * @ended: events destroyed so far
  * @syncs: times that ranges of address filters were programmed
@@ -33,6 +36,9 @@ struct meter {
 	bool				registered;
 	atomic64_t			now;
 	atomic_t			active;
+	unsigned int			units;
+	bool				broken;
+	unsigned int			pinned_refused;
 	atomic_t			made;
 	atomic_t			ended;
 	unsigned int			syncs;

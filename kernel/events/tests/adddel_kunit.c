@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Tests of add/del PMUs that refuse events: a PMU with one unit, which all contexts share. */
+#include <kunit/test.h>
+#include <linux/delay.h>
+
+#include "helpers.h"
+#include "meter_pmu.h"
+
+/* No rotation while a test examines states, and one at each tick. */
+#define LONG_MS		1000000
+#define SHORT_MS	1
+
+#define expect_state(test, event, expected) \
+	KUNIT_EXPECT_EQ(test, (int)(event)->state, PERF_EVENT_STATE_##expected)
+
+static int adddel_begin(struct kunit *test)
+{
+	int ret = meter_begin(test);
+	struct meter *m = test->priv;
+
+	if (ret)
+		return ret;
+	m->units = 1;
+	m->pmu.task_ctx_nr = perf_hw_context;
+	return 0;
+}
+
+static void set_up(struct kunit *test, int interval_ms)
+{
+	struct meter *m = test->priv;
+
+	m->pmu.hrtimer_interval_ms = interval_ms;
+	KUNIT_ASSERT_EQ(test, meter_register(m), 0);
+}
+
+/* Of CPU 0, or of the running task if @task. */
+static struct perf_event *open_event(struct kunit *test, bool task, bool pinned)
+{
+	struct perf_event_attr attr = meter_attr(test->priv);
+
+	attr.pinned = pinned;
+	return meter_open(test, &attr, task ? -1 : 0, task ? current : NULL, NULL);
+}
+
+static void close_last(struct kunit *test)
+{
+	struct meter *m = test->priv;
+
+	perf_event_release_kernel(m->event[--m->nr]);
+}
+
+static u64 time_running(struct perf_event *event)
+{
+	u64 enabled, running;
+
+	perf_event_read_value(event, &enabled, &running);
+	return running;
+}
+
+static void pinned_displaces_flexible(struct kunit *test, bool task)
+{
+	struct meter *m = test->priv;
+	struct perf_event *flexible, *pinned;
+
+	flexible = open_event(test, task, false);
+	expect_state(test, flexible, ACTIVE);
+	pinned = open_event(test, task, true);
+	expect_state(test, pinned, ACTIVE);
+	expect_state(test, flexible, INACTIVE);
+	atomic64_add(10, &m->now);
+	KUNIT_EXPECT_EQ(test, value_of(pinned), 10);
+	KUNIT_EXPECT_EQ(test, value_of(flexible), 0);
+
+	close_last(test);
+	expect_state(test, flexible, ACTIVE);
+	atomic64_add(10, &m->now);
+	KUNIT_EXPECT_EQ(test, value_of(flexible), 10);
+	meter_close_all(m);
+	KUNIT_EXPECT_EQ(test, atomic_read(&m->active), 0);
+}
+
+static void test_pinned_before_flexible(struct kunit *test)
+{
+	set_up(test, LONG_MS);
+	pinned_displaces_flexible(test, false);
+	pinned_displaces_flexible(test, true);
+}
+
+/* The running task's pinned event takes the unit from the CPU, and the CPU's from the task. */
+static void test_pinned_of_other_context(struct kunit *test)
+{
+	struct perf_event *flexible, *pinned;
+
+	set_up(test, LONG_MS);
+	for (int task = 0; task < 2; task++) {
+		flexible = open_event(test, task, false);
+		pinned = open_event(test, !task, true);
+		expect_state(test, pinned, ACTIVE);
+		expect_state(test, flexible, INACTIVE);
+		meter_close_all(test->priv);
+	}
+}
+
+/* Only the CPU's flexible event runs while the task sleeps. */
+static void test_pinned_at_switch(struct kunit *test)
+{
+	struct perf_event *flexible, *pinned;
+	u64 before, enabled, running;
+
+	set_up(test, SHORT_MS);
+	flexible = open_event(test, false, false);
+	pinned = open_event(test, true, true);
+	for (int i = 0; i < 5; i++) {
+		before = time_running(flexible);
+		msleep(20);
+		expect_state(test, pinned, ACTIVE);
+		KUNIT_EXPECT_EQ(test, pinned->oncpu, 0);
+		expect_state(test, flexible, INACTIVE);
+		KUNIT_EXPECT_GT(test, time_running(flexible) - before, 5 * NSEC_PER_MSEC);
+	}
+	perf_event_read_value(pinned, &enabled, &running);
+	KUNIT_EXPECT_EQ(test, enabled, running);
+}
+
+/* An event that is bound to a CPU takes the unit when its task moves to the CPU. */
+static void test_pinned_of_bound_task(struct kunit *test)
+{
+	struct perf_event *flexible, *pinned;
+	struct perf_event_attr attr;
+
+	need_two_cpus(test);
+	set_up(test, LONG_MS);
+	attr = meter_attr(test->priv);
+	flexible = meter_open(test, &attr, 1, NULL, NULL);
+	attr.pinned = 1;
+	pinned = meter_open(test, &attr, 1, current, NULL);
+	expect_state(test, flexible, ACTIVE);
+	expect_state(test, pinned, INACTIVE);
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(1)), 0);
+	expect_state(test, pinned, ACTIVE);
+	KUNIT_EXPECT_EQ(test, pinned->oncpu, 1);
+	expect_state(test, flexible, INACTIVE);
+}
+
+/* A flexible event that waits does not run before a pinned one of the same task. */
+static void test_pinned_before_waiting(struct kunit *test)
+{
+	struct perf_event *flexible, *pinned;
+	struct meter *m = test->priv;
+
+	set_up(test, SHORT_MS);
+	pinned = open_event(test, true, true);
+	flexible = open_event(test, true, false);
+	for (int i = 0; i < 5; i++) {
+		msleep(2);
+		expect_state(test, pinned, ACTIVE);
+		expect_state(test, flexible, INACTIVE);
+	}
+	KUNIT_EXPECT_EQ(test, m->pinned_refused, 0);
+	KUNIT_EXPECT_EQ(test, time_running(flexible), 0);
+}
+
+static void second_pinned_fails(struct kunit *test, bool task, bool second_task)
+{
+	struct perf_event *flexible, *first, *second;
+
+	flexible = open_event(test, task, false);
+	first = open_event(test, task, true);
+	second = open_event(test, second_task, true);
+	expect_state(test, first, ACTIVE);
+	expect_state(test, second, ERROR);
+	expect_state(test, flexible, INACTIVE);
+	msleep(2);
+	expect_state(test, first, ACTIVE);
+	close_last(test);
+	close_last(test);
+	expect_state(test, flexible, ACTIVE);
+	meter_close_all(test->priv);
+}
+
+static void test_second_pinned_fails(struct kunit *test)
+{
+	set_up(test, LONG_MS);
+	second_pinned_fails(test, false, false);
+	second_pinned_fails(test, true, true);
+	second_pinned_fails(test, false, true);
+}
+
+/* A pinned event that fails even without flexible ones leaves them the unit. */
+static void test_failure_stops_nothing(struct kunit *test)
+{
+	struct perf_event *flexible, *pinned;
+	struct meter *m = test->priv;
+	u64 enabled, running;
+
+	set_up(test, LONG_MS);
+	flexible = open_event(test, false, false);
+	m->broken = true;
+	pinned = open_event(test, true, true);
+	expect_state(test, pinned, ERROR);
+	expect_state(test, flexible, ACTIVE);
+	perf_event_read_value(flexible, &enabled, &running);
+	KUNIT_EXPECT_EQ(test, enabled, running);
+}
+
+/* Two flexible events share the unit; one of them runs at any time. */
+static void test_flexible_take_turns(struct kunit *test)
+{
+	u64 enabled[2], running[2], sum;
+	struct perf_event *event[2];
+
+	set_up(test, SHORT_MS);
+	for (int i = 0; i < 2; i++)
+		event[i] = open_event(test, false, false);
+	msleep(40);
+	for (int i = 0; i < 2; i++) {
+		perf_event_disable(event[i]);
+		perf_event_read_value(event[i], &enabled[i], &running[i]);
+		KUNIT_EXPECT_GT(test, running[i], enabled[i] / 4);
+		KUNIT_EXPECT_LE(test, running[i], enabled[i]);
+	}
+	sum = running[0] + running[1];
+	KUNIT_EXPECT_LE(test, sum, max(enabled[0], enabled[1]) + NSEC_PER_MSEC);
+	KUNIT_EXPECT_GE(test, sum + 4 * NSEC_PER_MSEC, min(enabled[0], enabled[1]));
+}
+
+static struct kunit_case adddel_cases[] = {
+	KUNIT_CASE(test_pinned_before_flexible),
+	KUNIT_CASE(test_pinned_of_other_context),
+	KUNIT_CASE(test_pinned_at_switch),
+	KUNIT_CASE(test_pinned_of_bound_task),
+	KUNIT_CASE(test_pinned_before_waiting),
+	KUNIT_CASE(test_second_pinned_fails),
+	KUNIT_CASE(test_failure_stops_nothing),
+	KUNIT_CASE(test_flexible_take_turns),
+	{ }
+};
+
+static struct kunit_suite adddel_suite = {
+	.name		= "perf_adddel",
+	.init		= adddel_begin,
+	.exit		= meter_end,
+	.test_cases	= adddel_cases,
+};
+
+kunit_test_suite(adddel_suite);
