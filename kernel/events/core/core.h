@@ -223,12 +223,14 @@ DECLARE_PER_CPU(struct perf_cpu_context, perf_cpu_context);
 
 /*
  * A CPU that is being unplugged still switches tasks after its last interrupt. An irq_work queued
- * there would not run.
+ * there would not run: see perf_irq_work_queue().
  */
 static inline bool perf_cpu_is_dead(void)
 {
 	return !cpu_online(smp_processor_id());
 }
+
+void perf_irq_work_queue(struct irq_work *work);
 
 /* Number of tracepoint events. While it is not 0, hits search contexts of tasks not running. */
 extern atomic_t perf_nr_tracepoints;

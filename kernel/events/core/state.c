@@ -123,5 +123,21 @@ void perf_event_set_state(struct perf_event *event, enum perf_event_state state)
 void perf_event_disable_inatomic(struct perf_event *event)
 {
 	event->pending_disable = 1;
-	irq_work_queue(&event->pending_disable_irq);
+	perf_irq_work_queue(&event->pending_disable_irq);
+}
+
+/**
+ * perf_irq_work_queue - queue an irq_work on this CPU, if it can still run there
+ * @work: the irq_work
+ *
+ * On a dead CPU the irq_work would stay queued until the CPU is taken offline the next time: the
+ * closing of its event waits for it, and no later irq_work of the CPU gets an interrupt. What it
+ * would have done is left to the next overflow on a CPU that is online.
+ *
+ * Context: any, NMI included; preemption off
+ */
+void perf_irq_work_queue(struct irq_work *work)
+{
+	if (!perf_cpu_is_dead())
+		irq_work_queue(work);
 }

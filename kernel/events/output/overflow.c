@@ -158,10 +158,13 @@ static noinline void overflow_queue_sigtrap(struct perf_event *event,
 	}
 }
 
-/* Returns true, and disables the event, at the last overflow that IOC_REFRESH allows. */
+/*
+ * Returns true, and disables the event, at the last overflow that IOC_REFRESH allows. Those on a
+ * dead CPU, where the event cannot be disabled, do not count.
+ */
 static noinline bool overflow_limit_reached(struct perf_event *event)
 {
-	if (!atomic_dec_and_test(&event->event_limit))
+	if (perf_cpu_is_dead() || !atomic_dec_and_test(&event->event_limit))
 		return false;
 	perf_event_disable_inatomic(event);
 	return true;
@@ -196,7 +199,7 @@ static __always_inline bool overflow_handle(struct perf_event *event, struct per
 	if (unlikely(top->fasync)) {
 		top->pending_kill = last ? POLL_HUP : POLL_IN;
 		top->pending_wakeup = 1;
-		irq_work_queue(&top->pending_irq);
+		perf_irq_work_queue(&top->pending_irq);
 	}
 	return last;
 }

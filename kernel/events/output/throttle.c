@@ -100,7 +100,7 @@ static void throttle_lower_rate(u64 ns, u64 allowed)
 	throttle_derive_limits();
 	WRITE_ONCE(reported_ns, ns);
 	WRITE_ONCE(reported_allowed, allowed);
-	irq_work_queue(&lowered_work);
+	perf_irq_work_queue(&lowered_work);
 }
 
 void perf_sample_event_took(u64 sample_len_ns)

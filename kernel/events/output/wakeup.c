@@ -27,7 +27,7 @@
 static void wakeup_queue(struct perf_event *event)
 {
 	event->pending_wakeup = 1;
-	irq_work_queue(&event->pending_irq);
+	perf_irq_work_queue(&event->pending_irq);
 }
 
 /*

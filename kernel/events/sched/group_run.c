@@ -374,5 +374,5 @@ void perf_group_fail(struct perf_event *leader)
 	if (leader->parent)
 		return;
 	leader->pending_wakeup = 1;
-	irq_work_queue(&leader->pending_irq);
+	perf_irq_work_queue(&leader->pending_irq);
 }

@@ -451,8 +451,7 @@ static bool signals_come_back(void)
 	return good;
 }
 
-/* The kernel thread in which the CPU is activated. */
-static pid_t hotplug_thread(void)
+static pid_t kernel_thread(const char *name)
 {
 	char path[32], line[32];
 
@@ -460,10 +459,70 @@ static pid_t hotplug_thread(void)
 		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 		*line = '\0';
 		read_line(path, line, sizeof(line));
-		if (!strcmp(line, "cpuhp/1"))
+		if (!strcmp(line, name))
 			return pid;
 	}
-	fail_case("no hotplug thread");
+	fail_case("no kernel thread");
+}
+
+/*
+ * A probe of what the last task of a CPU calls when the CPU is dead. Tracepoints are not hit there,
+ * kprobes and the counters of that task are.
+ */
+static int open_last_hit(void)
+{
+	struct perf_event_attr attr = {
+		.type = perf_pmu_type("kprobe"), .size = sizeof(attr), .sample_period = 1,
+		.kprobe_func = (uintptr_t)"stop_machine_park",
+	};
+
+	if ((int)attr.type < 0)
+		skip_case("no PMU kprobe");
+	return MUST(perf_open(&attr, kernel_thread("migration/1"), -1, -1, 0));
+}
+
+/*
+ * An irq_work queued on the dead CPU would keep those of other events from being run when the CPU
+ * is back online. It would run when the CPU is taken offline once more, which lets @fd be closed.
+ */
+static bool later_signals_arrive(const char *what, int fd)
+{
+	int other;
+	bool good;
+
+	set_online(false);
+	set_online(true);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	good = expect_between("hits of the dead CPU", perf_count(fd), 1, 10);
+	other = open_signalling();
+	signals = 0;
+	work_on(1, 1000);
+	sleep_ms(20);
+	good &= expect_between(what, signals, 1, UINT32_MAX);
+	if (!good)
+		set_online(false);
+	set_online(true);
+	close(other);
+	close(fd);
+	return good;
+}
+
+static bool hits_of_dead_cpu(void)
+{
+	bool good;
+	int fd;
+
+	need_hotplug();
+	need_return();
+	signal(SIGIO, count_signal);
+	fd = open_last_hit();
+	MUST(fcntl(fd, F_SETOWN, getpid()));
+	MUST(fcntl(fd, F_SETFL, O_ASYNC));
+	good = later_signals_arrive("signals, after one of a dead CPU", fd);
+
+	fd = open_last_hit();
+	MUST(ioctl(fd, PERF_EVENT_IOC_REFRESH, 1));
+	return good & later_signals_arrive("signals, after a last overflow of a dead CPU", fd);
 }
 
 /* The CPU's events are activated by a task that has events of its own. */
@@ -479,7 +538,7 @@ static bool thread_is_counted(void)
 	attr.disabled = 0;
 	attr.read_format = FORMAT_TIMES;
 	fd[0] = MUST(perf_open(&attr, -1, 1, -1, 0));
-	fd[1] = MUST(perf_open(&attr, hotplug_thread(), -1, -1, 0));
+	fd[1] = MUST(perf_open(&attr, kernel_thread("cpuhp/1"), -1, -1, 0));
 	for (int i = 0; i < 3; i++) {
 		set_online(false);
 		set_online(true);
@@ -500,6 +559,7 @@ static const struct test tests[] = {
 	{ "hardware events of a CPU count once it is online again", hardware_comes_back },
 	{ "multiplexed events take turns once their CPU is online again", turns_come_back },
 	{ "overflows of a CPU send signals once it is online again", signals_come_back },
+	{ "hits of a CPU that is dead leave nothing queued", hits_of_dead_cpu },
 	{ "an event of a task follows the task", task_is_counted_elsewhere },
 	{ "enabled, disabled and closed while the CPU is offline", operations_while_away },
 	{ "closed before and after the CPU is online again", closed_while_away },
