@@ -54,7 +54,7 @@ static __always_inline bool perf_overflow_account(struct perf_event *event, bool
 	hwc->interrupts++;
 	if (unlikely(event->attr.freq))
 		perf_freq_overflow(event);
-	if (likely(!may_throttle || hwc->interrupts <= READ_ONCE(perf_samples_per_tick)))
+	if (likely(!may_throttle || hwc->interrupts < READ_ONCE(perf_samples_per_tick)))
 		return false;
 	perf_throttle(event);
 	return true;

@@ -21,7 +21,11 @@
 int sysctl_perf_event_sample_rate __read_mostly = SAMPLE_RATE_DEFAULT;
 int sysctl_perf_cpu_time_max_percent __read_mostly = CPU_PERCENT_DEFAULT;
 
-/* Derived from these two by throttle_derive_limits(). sample_ns_allowed is 0 without a limit. */
+/*
+ * Derived from these two by throttle_derive_limits(). sample_ns_allowed is 0 without a limit. The
+ * last of perf_samples_per_tick overflows in a tick throttles, so there are two at least: an event
+ * with one overflow in a tick is not too fast for any rate.
+ */
 unsigned int perf_samples_per_tick __read_mostly = DIV_ROUND_UP(SAMPLE_RATE_DEFAULT, HZ);
 static u64 sample_ns_allowed __read_mostly =
 	NSEC_PER_SEC / SAMPLE_RATE_DEFAULT * CPU_PERCENT_DEFAULT / 100;
@@ -33,7 +37,7 @@ static void throttle_derive_limits(void)
 	u64 rate = READ_ONCE(sysctl_perf_event_sample_rate);
 	u64 percent = READ_ONCE(sysctl_perf_cpu_time_max_percent);
 
-	WRITE_ONCE(perf_samples_per_tick, DIV_ROUND_UP_ULL(rate, HZ));
+	WRITE_ONCE(perf_samples_per_tick, max(DIV_ROUND_UP_ULL(rate, HZ), 2));
 	WRITE_ONCE(sample_ns_allowed, percent == 100 ? 0 :
 		   max_t(u64, div64_u64(NSEC_PER_SEC * percent, rate * 100), !!percent));
 }

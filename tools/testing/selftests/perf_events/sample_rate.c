@@ -416,6 +416,56 @@ static bool counter_rate_is_limited(void)
 	return rate_is_limited_of(counter_attr(20000));
 }
 
+/* How often an event got @limit samples from one tick to the next, of how many ticks; 0: more. */
+static unsigned int ticks_with(unsigned int limit, unsigned int *ticks)
+{
+	unsigned int full = 0, samples = 0, most = 0;
+	struct perf_event_header *h;
+
+	*ticks = 0;
+	while ((h = ring_next(&ring))) {
+		samples += h->type == PERF_RECORD_SAMPLE;
+		if (h->type != PERF_RECORD_UNTHROTTLE)
+			continue;
+		full += samples == limit;
+		most = samples > most ? samples : most;
+		samples = 0;
+		++*ticks;
+	}
+	return most > limit ? 0 : full;
+}
+
+/* The rate in samples of a tick: no more are taken. */
+static bool tick_has_its_samples(void)
+{
+	struct perf_event_attr attr = clock_attr(PERF_COUNT_SW_CPU_CLOCK, 20000);
+	long rate = sysctl_get("perf_event_max_sample_rate", -1);
+	unsigned int full, ticks;
+	struct timespec tick;
+	bool ok = true;
+	int fd;
+
+	if (timer_ns() > 1000000)
+		skip_case("timers come by the tick");
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	sysctl_set("perf_cpu_time_max_percent", 25);
+	for (unsigned int limit = 2; limit <= 4; limit++) {
+		if (sysctl_set("perf_event_max_sample_rate", limit * 1000000000L / tick.tv_nsec))
+			fail_case("perf_event_max_sample_rate");
+		fd = open_mapped(&attr, 64);
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+		spin_ns(300000000);
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+		full = ticks_with(limit, &ticks);
+		close_mapped(fd);
+		ok &= expect_between("ticks", ticks, 10, 1000) &
+		      expect_between("ticks with all samples, none with more", full,
+				     ticks * 3 / 4, ticks);
+	}
+	sysctl_set("perf_event_max_sample_rate", rate);
+	return ok;
+}
+
 /* Rounds of a loop of 50 ms or more. */
 #define ROUNDS	25000000
 
@@ -517,6 +567,7 @@ static const struct test tests[] = {
 	{ "IOC_PERIOD sets the frequency", ioc_frequency },
 	{ "perf_event_max_sample_rate throttles and unthrottles", rate_is_limited },
 	{ "perf_event_max_sample_rate throttles a counter", counter_rate_is_limited },
+	{ "a tick has no more samples than the rate allows", tick_has_its_samples },
 	{ "perf_cpu_time_max_percent lowers the rate", percent_lowers_rate },
 	{ "a clock of less than one sample a tick is not throttled", slow_clock },
 	{ "a throttled event of a task with short bursts goes on", throttled_sleeper },
