@@ -540,37 +540,13 @@ static void x86_msrs_stop_cpu(void *unused)
 	x86_lbr_cpu_stop(this_cpu_ptr(&x86_pmu_cpu));
 }
 
-static bool x86_branches_cpu_on(int cpu, void *unused)
-{
-	return READ_ONCE(per_cpu(x86_pmu_cpu.branches_on, cpu));
-}
-
-static void x86_branches_stop_unused(void *unused)
-{
-	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
-
-	if (!cpu->lbr)
-		x86_lbr_cpu_stop(cpu);
-}
-
-/*
- * The CPU records branches until the last event of the PMU is closed. Where a processor trace
- * cannot be started meanwhile, recording is stopped before the trace is no longer excluded.
- */
-static void x86_branches_release(void)
-{
-	if (!x86_lbr_with_pt && boot_cpu_has(X86_FEATURE_INTEL_PT))
-		on_each_cpu_cond(x86_branches_cpu_on, x86_branches_stop_unused, NULL, 1);
-	x86_del_exclusive(x86_lbr_exclusive_lbr);
-}
-
 /* perf_event::destroy. Counters continue to run without events: the last event stops them. */
 static void x86_event_destroy(struct perf_event *event)
 {
 	x86_extra_release(event);
 	amd_node_release(event);
 	if (event->hw.flags & X86_EVENT_BRANCHES)
-		x86_branches_release();
+		x86_del_exclusive(x86_lbr_exclusive_lbr);
 	if (event->hw.flags & X86_EVENT_PRECISE)
 		intel_pebs_release(event);
 	guard(mutex)(&x86_msrs_lock);

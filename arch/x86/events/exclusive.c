@@ -6,8 +6,10 @@
  */
 #include <linux/errno.h>
 #include <linux/mutex.h>
+#include <linux/smp.h>
 
 #include "exclusive.h"
+#include "lbr.h"
 #include "pmu.h"
 
 static DEFINE_MUTEX(branch_users_lock);
@@ -31,6 +33,29 @@ static bool exclusive_excludes(unsigned int what, unsigned int other)
 	return !x86_lbr_with_pt || what == x86_lbr_exclusive_bts || other == x86_lbr_exclusive_bts;
 }
 
+static bool exclusive_cpu_records(int cpu, void *unused)
+{
+	return READ_ONCE(per_cpu(x86_pmu_cpu.branches_on, cpu));
+}
+
+static void exclusive_stop_unused(void *unused)
+{
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+
+	if (!cpu->lbr)
+		x86_lbr_cpu_stop(cpu);
+}
+
+/*
+ * A CPU records branches without events with branch records, until the last event of the PMU is
+ * closed. It stops before a facility is used that does not work beside the LBR.
+ */
+static void exclusive_stop_lbr(unsigned int what)
+{
+	if (exclusive_excludes(what, x86_lbr_exclusive_lbr))
+		on_each_cpu_cond(exclusive_cpu_records, exclusive_stop_unused, NULL, true);
+}
+
 /**
  * x86_add_exclusive - add a user of a facility
  * @what: enum x86_branch_facility
@@ -48,6 +73,7 @@ int x86_add_exclusive(unsigned int what)
 	for (i = 0; i < x86_lbr_exclusive_max; i++)
 		if (exclusive_excludes(what, i) && branch_users[i])
 			return -EBUSY;
+	exclusive_stop_lbr(what);
 	branch_users[what]++;
 	if (what != x86_lbr_exclusive_lbr)
 		WRITE_ONCE(x86_exclusive_users, x86_exclusive_users + 1);

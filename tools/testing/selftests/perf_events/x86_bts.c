@@ -527,6 +527,51 @@ static bool trace_is_exclusive(void)
 }
 
 /* What the trace has no use for is ignored. */
+#define MSR_DEBUGCTL	0x1d9
+#define DEBUGCTL_LBR	1
+
+static uint64_t debug_control(int cpu)
+{
+	char path[32];
+	uint64_t val;
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
+	fd = open(path, O_RDONLY);
+	if (fd < 0)
+		skip_case("no file with the registers of a CPU");
+	if (pread(fd, &val, sizeof(val), MSR_DEBUGCTL) != sizeof(val))
+		fail_case("DEBUGCTL cannot be read");
+	close(fd);
+	return val;
+}
+
+/* A CPU goes on to record branches while there are other events; not beside a trace. */
+static bool records_end_before_trace(void)
+{
+	struct perf_event_attr branches = branch_attr(FORM_ANY);
+	struct perf_event_attr cycles = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	int counter, fd;
+	bool good;
+
+	pin_to_cpu(0);
+	counter = MUST(perf_open(&cycles, 0, -1, -1, 0));
+	fd = MUST(perf_open(&branches, 0, -1, -1, 0));
+	event_enable(fd);
+	good = expect_eq("LBR", debug_control(0) & DEBUGCTL_LBR, 1);
+	close(fd);
+	good &= expect_eq("LBR, closed", debug_control(0) & DEBUGCTL_LBR, 1);
+	fd = MUST(open_bts("u"));
+	good &= expect_eq("LBR beside a trace", debug_control(0) & DEBUGCTL_LBR, 0);
+	close(fd);
+	fd = MUST(perf_open(&branches, 0, -1, -1, 0));
+	event_enable(fd);
+	good &= expect_eq("LBR, after the trace", debug_control(0) & DEBUGCTL_LBR, 1);
+	close(fd);
+	close(counter);
+	return good;
+}
+
 static bool attributes_are_checked(void)
 {
 	struct perf_event_attr attr = bts_attr("u");
@@ -824,6 +869,7 @@ static const struct test tests[] = {
 	{ "the kernel's branches are traced, and none is lost", kernel_is_traced },
 	{ "a trace of user space needs permission for the kernel's", trace_needs_permission },
 	{ "the trace excludes branch records and a second trace", trace_is_exclusive },
+	{ "branch records end before a trace begins", records_end_before_trace },
 	{ "attributes and areas that do not suit are refused", attributes_are_checked },
 	{ "with period 1 there is a sample of every branch", samples_are_exact },
 	{ "such samples share interrupts", samples_share_interrupts },
