@@ -148,6 +148,12 @@ static u64 datasrc_tlb(const struct intel_datasrc_line *line, u64 word)
 				: S(TLB, HIT) | S(TLB, L1) | S(TLB, L2);
 }
 
+/* The bit of a precise store is about the second TLB alone: the first one is not shown. */
+static u64 datasrc_store_tlb(const struct intel_datasrc_line *line, u64 word)
+{
+	return S(TLB, L2) | (word & line->tlb ? S(TLB, MISS) : S(TLB, HIT));
+}
+
 static u64 datasrc_lock(const struct intel_datasrc_line *line, u64 word)
 {
 	if (!line->lock)
@@ -201,7 +207,7 @@ u64 intel_datasrc(const struct intel_datasrc_line *line, unsigned int kind, u64 
 	case X86_PRECISE_STORE_LATENCY:
 		return S(OP, STORE) | datasrc_of_access(line, word);
 	case X86_PRECISE_STORE_OLD:
-		return S(OP, STORE) | datasrc_of_store(word) | datasrc_tlb(line, word) |
+		return S(OP, STORE) | datasrc_of_store(word) | datasrc_store_tlb(line, word) |
 		       datasrc_lock(line, word);
 	case X86_PRECISE_STORE:
 		return S(OP, STORE) | datasrc_of_store(word) | S(TLB, NA) | S(LOCK, NA);

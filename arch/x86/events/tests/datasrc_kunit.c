@@ -263,8 +263,7 @@ struct store_case {
 
 #define STORE_TO_L1(_result)						\
 	(S(OP, STORE) | S(LVL, L1) | S(LVL, _result) | S(LVLNUM, NA) | S(SNOOP, NA) | S(BLK, NA))
-#define SECOND_TLB(_miss)	((_miss) ? S(TLB, MISS) | S(TLB, L2) :	\
-					   S(TLB, HIT) | S(TLB, L1) | S(TLB, L2))
+#define SECOND_TLB(_miss)	(S(TLB, L2) | ((_miss) ? S(TLB, MISS) : S(TLB, HIT)))
 #define NOT_SAID		(S(TLB, NA) | S(LOCK, NA))
 
 /* SDM 3B, "Layout of Precise Store Information In PEBS Record": bits 0, 4 and 5. */
