@@ -89,6 +89,15 @@ static const u64 amd_ibs_source_zen4[] = {
 			 S(REMOTE, REMOTE) | S(HOPS, 1))
 #define UNKNOWN_LEVEL	(S(LVL, NA) | S(LVLNUM, NA))
 
+/*
+ * The code of a cache has the distance in it. The bit of the remote node is about the node that has
+ * served the request, which need not be the one with the cache.
+ */
+static bool amd_ibs_is_cache(u64 level)
+{
+	return level & (S(LVL, L3) | S(LVL, REM_CCE1));
+}
+
 /* Beyond L2; only loads have it. */
 static u64 amd_ibs_level_beyond(union ibs_op_data2 data2, u32 caps, unsigned int lacks)
 {
@@ -106,10 +115,8 @@ static u64 amd_ibs_level_beyond(union ibs_op_data2 data2, u32 caps, unsigned int
 		return UNKNOWN_LEVEL | S(SNOOP, NA);
 	if (code == IBS_DATA_SRC_DRAM && data2.rmt_node)
 		return IN_REMOTE_RAM | S(SNOOP, NA);
-	if (data2.rmt_node) {
-		level &= ~S(HOPS, 0);
+	if (data2.rmt_node && !amd_ibs_is_cache(level))
 		level |= S(REMOTE, REMOTE) | S(HOPS, 1);
-	}
 	if (level & S(REMOTE, REMOTE) && level & S(LVL, REM_CCE1) &&
 	    !(lacks & AMD_IBS_LACKS_HIT_STATE))
 		return level | (data2.cache_hit_st ? S(SNOOP, HIT) : S(SNOOP, HITM));

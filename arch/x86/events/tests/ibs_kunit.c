@@ -127,7 +127,7 @@ struct ibs_code {
 /* BKDG of families 10h to 16h, PPR of family 17h: "NbIbsReqSrc", bits 2:0. */
 static const struct ibs_code ibs_codes_old[] = {
 	NO_CODE, NO_CODE,
-	{ HIT_IN(L3, L3) | S(SNOOP, NA), HIT_IN(L3, L3) | FAR | S(SNOOP, NA) },
+	{ HIT_IN(L3, L3) | S(SNOOP, NA), HIT_IN(L3, L3) | S(SNOOP, NA) },
 	{ LOCAL_RAM, REMOTE_RAM },
 	{ CACHE(1, HITM), CACHE(1, HITM) },
 	NO_CODE, NO_CODE,
@@ -137,8 +137,8 @@ static const struct ibs_code ibs_codes_old[] = {
 /* PPR of family 19h model 11h, "DataSrc": bits 7:6 and 2:0. */
 static const struct ibs_code ibs_codes_zen4[] = {
 	[0]	= NO_CODE,
-	[1]	= { HIT_IN(L3, L3) | S(SNOOP, NA), HIT_IN(L3, L3) | FAR | S(SNOOP, NA) },
-	[2]	= { CACHE(0, HITM), CACHE(1, HITM) },
+	[1]	= { HIT_IN(L3, L3) | S(SNOOP, NA), HIT_IN(L3, L3) | S(SNOOP, NA) },
+	[2]	= { CACHE(0, HITM), CACHE(0, HITM) },
 	[3]	= { LOCAL_RAM, REMOTE_RAM },
 	[4]	= NO_CODE,
 	[5]	= { CACHE(1, HITM), CACHE(1, HITM) },
