@@ -37,7 +37,7 @@ u64 ibs_value;
 
 #define EXT_LVT APIC(0x510)
 
-#define ROUNDS 64
+#define ROUNDS 512
 #define STRIDE 0x440
 #define ROUND 9
 /* The call and the return of a round */
@@ -46,6 +46,9 @@ u64 ibs_value;
 #define INSNS (ROUNDS * ROUND)
 
 static u8 from[ROUNDS * STRIDE + 8] __aligned(32768), to[ROUNDS * STRIDE + 8] __aligned(32768);
+
+/* The low bits from which the op counter has restarted last; 1 out of reset */
+static u32 random = 1;
 
 /* CPUID 8000_001B, and whether it is Zen, or Zen 4, or has the filter of latencies */
 static u32 caps, zen, zen4, ldlat;
@@ -117,6 +120,21 @@ static void ibs_run(u32 msr, u64 value)
 	ibs_to = (u32)to;
 	ibs_stride = STRIDE;
 	ibs_walk();
+}
+
+/* Each number from 1 to 127 in turn */
+static u32 ibs_next_random(void)
+{
+	random = random >> 1 ^ (random & 1 ? 0x60 : 0);
+	return random;
+}
+
+/* A sample, from which the next count of ops begins in known bits */
+static void ibs_sync_random(void)
+{
+	ibs_run(OP_CTL, 9 | OP_EN | OPS);
+	random = read_msr(OP_CTL) >> 32 & 127;
+	write_msr(OP_CTL, 0);
 }
 
 static u64 ibs_field(u64 v, u32 low, u32 bits)
@@ -250,12 +268,15 @@ static void ibs_check_ops(void)
 		ibs_run(OP_CTL, max | OP_EN | (max & 1 ? OPS : 0));
 		ibs_check_op(16 * max);
 		check_eq("stopped, valid", read_msr(OP_CTL),
-			 max | OP_EN | OP_VAL | (max & 1 ? OPS : 0));
+			 max | OP_EN | OP_VAL |
+			 (max & 1 ? OPS | (u64)ibs_next_random() << 32 : 0));
 	}
 	write_msr(OP_CTL, 0);
 	/* the last jump, which is not taken, by a count to start from */
 	if (caps >> 3 & 1) {
-		ibs_run(OP_CTL, 37 | OP_EN | OPS | (u64)(37 * 16 - (INSNS - 1)) << 32);
+		u32 max = INSNS / 16 + 1;
+
+		ibs_run(OP_CTL, max | OP_EN | OPS | (u64)(max * 16 - (INSNS - 1)) << 32);
 		ibs_check_op(INSNS - 1);
 		write_msr(OP_CTL, 0);
 		ibs_run(OP_CTL, 0xffff | OP_EN | OPS);
@@ -277,15 +298,20 @@ static void ibs_check_ops(void)
 	}
 }
 
-/* Only those are left that have missed L3; a count begins after one that has not */
+/*
+ * Only those are left that have missed L3; a count begins after one that has not, of ops or cycles
+ * in random bits.
+ */
 static void ibs_check_filter(void)
 {
-	for (u32 max = 1; max < 4; max++) {
+	for (u32 max = 9; max < 15; max++) {
 		u32 insn = 16 * max;
 
+		ibs_sync_random();
 		while (!ibs_loads(insn) || ibs_level(ibs_loads(insn)) < 4)
-			insn += 16 * max + 1;
-		ibs_run(OP_CTL, max | OP_EN | OPS | OP_L3_MISS_ONLY);
+			insn += 16 * max + 1 - ibs_next_random();
+		ibs_run(OP_CTL, max | OP_EN | (max & 1 ? OPS : 0) | OP_L3_MISS_ONLY);
+		check_eq("ops that have missed", nmi_n, insn < INSNS);
 		if (insn < INSNS)
 			ibs_check_op(insn);
 		write_msr(OP_CTL, 0);
@@ -307,13 +333,14 @@ static void ibs_check_filter(void)
 static void ibs_check_latencies(void)
 {
 	for (u32 least = 0; least < 16; least++) {
-		u32 insn = 16;
+		u32 insn = 144;
 
+		ibs_sync_random();
 		while (insn < INSNS &&
 		       (!ibs_loads(insn) || ibs_level(ibs_loads(insn)) < 2 ||
 			ibs_latency(ibs_loads(insn)) <= 128 * (least + 1)))
-			insn += 17;
-		ibs_run(OP_CTL, 1 | OP_EN | OPS | OP_LDLAT_EN | (u64)least << 59);
+			insn += 145 - ibs_next_random();
+		ibs_run(OP_CTL, 9 | OP_EN | OPS | OP_LDLAT_EN | (u64)least << 59);
 		check_eq("loads that are slow", nmi_n, insn < INSNS);
 		check_eq("some are", insn < INSNS, least < 3);
 		if (insn < INSNS)
