@@ -42,11 +42,13 @@
 /**
  * struct amd_ibs_cpu - the counter of a CPU
  * @event: event that has it; NULL: none
+ * @start: count from which it was started
  * @running: the counter runs, or has a sample
  * @leaving: the counter was stopped, and an interrupt may be on the way
  */
 struct amd_ibs_cpu {
 	struct perf_event	*event;
+	u64			start;
 	bool			running;
 	bool			leaving;
 };
@@ -99,7 +101,7 @@ static struct amd_ibs *to_amd_ibs(struct pmu *pmu)
 static u64 amd_ibs_counted(const struct amd_ibs *ibs, u64 ctl)
 {
 	if (ibs->is_op)
-		return amd_ibs_op_counted(ctl, amd_ibs_caps);
+		return amd_ibs_op_counted(ctl, this_cpu_ptr(ibs->cpu)->start, amd_ibs_caps);
 	return (ctl & ibs->valid ? FIELD_GET(AMD_IBS_FETCH_MAX, ctl) :
 				   FIELD_GET(AMD_IBS_FETCH_COUNT, ctl)) << 4;
 }
@@ -141,10 +143,12 @@ static u64 amd_ibs_ctl(const struct amd_ibs *ibs, const struct perf_event *event
 	return event->hw.config | (ibs->is_op ? amd_ibs_op_max(n) : n >> 4);
 }
 
-static void amd_ibs_enable(const struct amd_ibs *ibs, const struct perf_event *event)
+/* @random: low bits of the op counter from which it starts, in the control register */
+static void amd_ibs_enable(const struct amd_ibs *ibs, const struct perf_event *event, u64 random)
 {
-	u64 ctl = amd_ibs_ctl(ibs, event);
+	u64 ctl = amd_ibs_ctl(ibs, event) | random;
 
+	this_cpu_ptr(ibs->cpu)->start = FIELD_GET(AMD_IBS_OP_RANDOM, random);
 	/* These families need the enable bit to be cleared before the maximum changes. */
 	if (!ibs->is_op && boot_cpu_data.x86 >= 0x16 && boot_cpu_data.x86 <= 0x18)
 		wrmsrl(ibs->msr, ctl);
@@ -170,7 +174,7 @@ static void amd_ibs_start(struct perf_event *event, int flags)
 	event->hw.state = 0;
 	amd_ibs_next_period(ibs, event, 1);
 	WRITE_ONCE(cpu->running, true);
-	amd_ibs_enable(ibs, event);
+	amd_ibs_enable(ibs, event, 0);
 	perf_event_update_userpage(event);
 }
 
@@ -386,7 +390,7 @@ static int amd_ibs_irq(struct amd_ibs *ibs, struct pt_regs *regs)
 		WRITE_ONCE(cpu->running, false);
 		amd_ibs_disable(ibs, ctl);
 	} else {
-		amd_ibs_enable(ibs, event);
+		amd_ibs_enable(ibs, event, ibs->is_op ? amd_ibs_op_random(ctl, amd_ibs_caps) : 0);
 	}
 	perf_event_update_userpage(event);
 	return 1;

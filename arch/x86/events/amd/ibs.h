@@ -40,6 +40,7 @@
 #define AMD_IBS_OP_COUNTS_OPS	BIT_ULL(19)
 #define AMD_IBS_OP_MAX_EXT	GENMASK_ULL(26, 20)
 #define AMD_IBS_OP_COUNT	GENMASK_ULL(58, 32)
+#define AMD_IBS_OP_RANDOM	GENMASK_ULL(38, 32)	/* of it */
 #define AMD_IBS_OP_LATENCY	GENMASK_ULL(62, 59)	/* of 128 cycles, less 1 */
 #define AMD_IBS_OP_LATENCY_EN	BIT_ULL(63)
 
@@ -83,7 +84,8 @@ static_assert(offsetof(struct amd_ibs_record, regs) ==
 /* ---------------------------------------------------------------- ibs_record.c */
 
 u64  amd_ibs_op_max(u64 events);
-u64  amd_ibs_op_counted(u64 ctl, u32 caps);
+u64  amd_ibs_op_random(u64 ctl, u32 caps);
+u64  amd_ibs_op_counted(u64 ctl, u64 start, u32 caps);
 u64  amd_ibs_chunk(s64 left, u64 least, u64 most);
 u64  amd_ibs_data_src(const u64 *regs, u32 caps, unsigned int lacks);
 u64  amd_ibs_weight(const u64 *regs, u64 sample_type);

@@ -31,24 +31,44 @@ u64 amd_ibs_op_max(u64 events)
 }
 
 /**
- * amd_ibs_op_counted - events since the op counter was started
- * @ctl: the control register
+ * amd_ibs_op_random - the random bits in which the op counter has begun again
+ * @ctl: the control register, with a valid sample
  * @caps: CPUID 8000_001BH:EAX
  *
- * With a valid sample that is the whole maximum: the counter has begun with the next one, in random
- * low bits.
+ * The counter of ops begins again in random low bits. A write of the register has to keep them:
+ * samples of a loop whose length divides the period would be of the same instructions. The counter
+ * of cycles has none.
+ *
+ * Return: bits of the control register; 0 if there are none
+ */
+u64 amd_ibs_op_random(u64 ctl, u32 caps)
+{
+	if (!(caps & AMD_IBS_COUNT_READ) || !(ctl & AMD_IBS_OP_COUNTS_OPS))
+		return 0;
+	return ctl & AMD_IBS_OP_RANDOM;
+}
+
+/**
+ * amd_ibs_op_counted - events since the op counter was started
+ * @ctl: the control register
+ * @start: count from which it was started, 127 at most
+ * @caps: CPUID 8000_001BH:EAX
+ *
+ * With a valid sample the counter has reached its maximum, and has begun again. It has, too, if it
+ * is below @start: an op is tagged.
  *
  * Return: events; 0 if the counter cannot be read
  */
-u64 amd_ibs_op_counted(u64 ctl, u32 caps)
+u64 amd_ibs_op_counted(u64 ctl, u64 start, u32 caps)
 {
+	u64 count = caps & AMD_IBS_COUNT_READ ? FIELD_GET(AMD_IBS_OP_COUNT, ctl) : 0;
 	u64 max = ctl & AMD_IBS_OP_MAX;
 
 	if (caps & AMD_IBS_COUNT_EXT)
 		max |= FIELD_GET(AMD_IBS_OP_MAX_EXT, ctl) << 16;
-	if (ctl & AMD_IBS_OP_VAL)
-		return max << 4;
-	return caps & AMD_IBS_COUNT_READ ? FIELD_GET(AMD_IBS_OP_COUNT, ctl) : 0;
+	if (ctl & AMD_IBS_OP_VAL || count < start)
+		count = max << 4;
+	return count - start;
 }
 
 /**

@@ -20,11 +20,34 @@ static void counts_are_read(struct kunit *test)
 {
 	const u64 count = 0x1234ULL << 32;
 
-	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | count, ZEN4), 0x1234);
-	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | count, 0x7), 0);
-	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | count | AMD_IBS_OP_VAL, ZEN4), 0x100);
-	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x100010 | AMD_IBS_OP_VAL, ZEN4), 0x100100);
-	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x100010 | AMD_IBS_OP_VAL, OLD), 0x100);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | count, 0, ZEN4), 0x1234);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | count, 0, 0x7), 0);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | count | AMD_IBS_OP_VAL, 0, ZEN4), 0x100);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x100010 | AMD_IBS_OP_VAL, 0, ZEN4), 0x100100);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x100010 | AMD_IBS_OP_VAL, 0, OLD), 0x100);
+}
+
+/* ... from where the counter was started; it has begun again below that */
+static void counts_have_a_start(struct kunit *test)
+{
+	const u64 count = 0x1234ULL << 32, again = 0x33ULL << 32;
+
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | count, 0x7f, ZEN4), 0x11b5);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | again, 0x33, ZEN4), 0);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | again, 0x34, ZEN4), 0xcc);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | again | AMD_IBS_OP_VAL, 0x34, ZEN4), 0xcc);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_counted(0x10 | again | AMD_IBS_OP_VAL, 0x12, ZEN4), 0xee);
+}
+
+/* Ops alone have random bits, which are 7, and where the counter can be written. */
+static void random_bits_are_kept(struct kunit *test)
+{
+	const u64 ops = 0x10 | 0xffULL << 32 | AMD_IBS_OP_VAL | AMD_IBS_OP_COUNTS_OPS;
+
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_random(ops, ZEN4), 0x7fULL << 32);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_random(ops, OLD), 0x7fULL << 32);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_random(ops, 0x17), 0);
+	KUNIT_EXPECT_EQ(test, amd_ibs_op_random(ops & ~AMD_IBS_OP_COUNTS_OPS, ZEN4), 0);
 }
 
 static void chunks_are_multiples(struct kunit *test)
@@ -381,6 +404,8 @@ static void addresses_of_fetches_are_hidden(struct kunit *test)
 static struct kunit_case ibs_cases[] = {
 	KUNIT_CASE(periods_are_fields),
 	KUNIT_CASE(counts_are_read),
+	KUNIT_CASE(counts_have_a_start),
+	KUNIT_CASE(random_bits_are_kept),
 	KUNIT_CASE(chunks_are_multiples),
 	KUNIT_CASE(sources_are_named),
 	KUNIT_CASE(all_codes_are_named),
