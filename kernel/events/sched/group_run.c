@@ -16,13 +16,17 @@
 #include "sched.h"
 
 /* The part of sampling in starting and stopping an event of any kind: the tick's list. */
-static noinline void group_start_sampling(struct perf_event *event)
+static noinline void group_list_sampling(struct perf_event *event)
 {
-	if (is_sampling_event(event)) {
-		list_add(&event->freq_entry, &event->ctx->freq_list);
-		if (unlikely(event->hw.interrupts == PERF_THROTTLED))
-			perf_rethrottle_pending(event);
-	}
+	list_add(&event->freq_entry, &event->ctx->freq_list);
+	if (unlikely(event->hw.interrupts == PERF_THROTTLED))
+		perf_rethrottle_pending(event);
+}
+
+static __always_inline void group_start_sampling(struct perf_event *event)
+{
+	if (is_sampling_event(event))
+		group_list_sampling(event);
 }
 
 /* KVM sets attr.sample_period of its events, also to 0: what counts is whether it is listed. */

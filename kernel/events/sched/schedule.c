@@ -513,6 +513,15 @@ static noinline bool sched_start_failed(struct perf_schedule *s, struct perf_eve
 	return true;
 }
 
+/* perf_group_start() for a loop: most groups are an event that counts. */
+static __always_inline int sched_start_group(struct perf_event *leader)
+{
+	if (!perf_is_lone_counter(leader) || is_sampling_event(leader))
+		return perf_group_start(leader);
+	perf_leader_set_active(leader, true);
+	return 0;
+}
+
 /* Stops the task's groups that are in @old only and starts those that are in the new schedule. */
 static void sched_change_task_groups(const struct perf_schedule *old, struct sched_compilation *c)
 {
@@ -526,7 +535,7 @@ static void sched_change_task_groups(const struct perf_schedule *old, struct sch
 
 		/* A group that could not start has lost its slots: the next one is in slot i. */
 		if (event->state == PERF_EVENT_STATE_INACTIVE && (new->task_mask & BIT_ULL(i)) &&
-		    unlikely(perf_group_start(leader)))
+		    unlikely(sched_start_group(leader)))
 			c->overcommitted |= sched_start_failed(new, leader);
 		else
 			i++;
