@@ -14,7 +14,7 @@ if have_cycles; then
 	# On arm64 perf requests registers, to unwind, that the clock does not have.
 	unwound="cycles:u -F 1000"
 
-	record -g -e cycles:u $hot rounds 120000 && shares_are 90
+	record -g -e cycles:u $hot rounds 60000 && shares_are 90
 	result $? "-g -e cycles:u: shares of the functions"
 
 	report -F overhead,period,sample -s comm,dso
@@ -43,10 +43,10 @@ else
 fi
 
 # The clock replaces a cycle counter where there is none.
-record -F 1000 -e cpu-clock:u $hot rounds 200000 && shares_are 90 && within "samples a second" "$(rate)" 150 1100
+record -F 1000 -e cpu-clock:u $hot rounds 100000 && shares_are 90 && within "samples a second" "$(rate)" 150 1100
 result $? "-F 1000 -e cpu-clock:u"
 
-record -F 1000 -e task-clock:u $hot rounds 200000 && shares_are 90 && within "samples a second" "$(rate)" 150 1100
+record -F 1000 -e task-clock:u $hot rounds 100000 && shares_are 90 && within "samples a second" "$(rate)" 150 1100
 result $? "-F 1000 -e task-clock:u"
 
 # 32-bit frames, to the last one; above it lies argc, in the place of a return address.
@@ -77,7 +77,7 @@ begin() {
 	usleep 300000
 }
 
-# A second at 1000 Hz, and the time that perf needs to start and stop.
+# Half a second at 1000 Hz, and the time that perf needs to start and stop.
 most=3500
 
 thread() {	# NAME
@@ -87,7 +87,7 @@ thread() {	# NAME
 begin until /tmp/end
 $hot rounds 1000000 &
 other=$!
-record -e $event -p $pid sleep 1 && within samples "$(lines .)" 30 $most &&
+record -e $event -p $pid usleep 500000 && within samples "$(lines .)" 30 $most &&
 	is "of others" "$(grep -vc " $pid/$pid " $list)" 0 && shares_are 100
 result $? "-p: a running process, and no other"
 : >/tmp/end
@@ -95,18 +95,18 @@ kill $other
 wait
 
 begin threads 10000000
-record -e $event -p $pid sleep 1 &&
+record -e $event -p $pid usleep 500000 &&
 	within "samples of thread_a" "$(lines '^ *thread_a .* hot_a$')" 20 $most &&
 	within "samples of thread_b" "$(lines '^ *thread_b .* hot_b$')" 20 $most &&
 	is "of others" "$(grep -vc " $pid/" $list)" 0
 result $? "-p: its threads"
 
 tid=$(thread thread_a)
-record -e $event -t "$tid" sleep 1 && within samples "$(lines '^ *thread_a .* hot_a$')" 30 $most &&
+record -e $event -t "$tid" usleep 500000 && within samples "$(lines '^ *thread_a .* hot_a$')" 30 $most &&
 	is "of others" "$(grep -vc " $pid/$tid " $list)" 0
 result $? "-t: one thread"
 
-record -e $event --per-thread -p $pid sleep 1 &&
+record -e $event --per-thread -p $pid usleep 500000 &&
 	within "samples of thread_a" "$(lines '^ *thread_a .* hot_a$')" 20 $most &&
 	within "samples of thread_b" "$(lines '^ *thread_b .* hot_b$')" 20 $most &&
 	is "of others" "$(grep -vc " $pid/" $list)" 0
