@@ -222,8 +222,8 @@ DECLARE_PER_CPU(struct perf_cpu_context, perf_cpu_context);
 	for ((ctx) = READ_ONCE((cpuctx)->cgrp_ctx); (ctx); (ctx) = READ_ONCE((ctx)->cgrp_next))
 
 /*
- * A CPU that is being unplugged still switches tasks after its last interrupt. An irq_work queued
- * there would not run: see perf_irq_work_queue().
+ * A CPU that is being unplugged runs on for a little longer after its last interrupt. An irq_work
+ * queued there would not run: see perf_irq_work_queue().
  */
 static inline bool perf_cpu_is_dead(void)
 {

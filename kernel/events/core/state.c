@@ -131,8 +131,9 @@ void perf_event_disable_inatomic(struct perf_event *event)
  * @work: the irq_work
  *
  * On a dead CPU the irq_work would stay queued until the CPU is taken offline the next time: the
- * closing of its event waits for it, and no later irq_work of the CPU gets an interrupt. What it
- * would have done is left to the next overflow on a CPU that is online.
+ * closing of its event waits for it, and no later irq_work of the CPU gets an interrupt. A wake-up
+ * or a signal is left to the next overflow on a CPU that is online. The other users are not called
+ * on a dead CPU but for events of the stopper task.
  *
  * Context: any, NMI included; preemption off
  */

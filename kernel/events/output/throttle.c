@@ -2,8 +2,8 @@
 /*
  * How often events may overflow.
  *
- * An event that overflows more often within a tick than perf_event_max_sample_rate allows is
- * stopped until the next tick. Drivers report how long their interrupts take: if these would use
+ * An event is stopped until the next tick at the last overflow that perf_event_max_sample_rate
+ * allows within a tick. Drivers report how long their interrupts take: if these would use
  * more than perf_cpu_time_max_percent of a CPU at the allowed rate, the rate is lowered.
  *
  * Locks: overflow takes none. The tick takes ctx->lock of the contexts on its CPU, one at a time.

@@ -7,7 +7,8 @@
  * that does not help it gets into the ERROR state. A flexible group waits until another group stops
  * or the PMU is rotated.
  *
- * Locks: ctx->lock, interrupts off, on the context's CPU if it is active.
+ * Locks: ctx->lock, interrupts off, on the context's CPU if it is active; the locks of all contexts
+ * on the CPU where a pinned group may be refused.
  */
 #include "sched.h"
 
@@ -107,7 +108,7 @@ bool perf_adddel_rotate(struct pmu *pmu, bool start)
 
 /*
  * A pinned group was refused: without flexible groups there may be room. Its context is active on
- * this CPU, because a group of an inactive one is not added.
+ * this CPU: in an inactive one only resident events are added, which are never refused.
  */
 static void adddel_displace(struct perf_event *leader)
 {

@@ -26,15 +26,15 @@ static void switch_counters_failed(struct perf_event *leader)
 }
 
 /*
- * A switched event could not be added: only a driver's pmu::add can fail. The CPU side is locked
- * already while a context of it is activated.
+ * A switched event could not be added: only a driver's pmu::add can fail. A pinned group displaces
+ * groups of other contexts. The CPU side is locked already while a context of it is activated.
  */
 static void switch_group_failed(struct perf_event *leader)
 {
 	perf_group_stop(leader);
 	if (perf_pmu_has_counters(leader->pmu_ctx->pmu)) {
 		switch_counters_failed(leader);
-	} else if (leader->ctx->task) {
+	} else if (leader->ctx->task && leader->attr.pinned) {
 		perf_cpu_side_lock();
 		perf_adddel_group_changed(leader);
 		perf_cpu_side_unlock();
@@ -47,7 +47,9 @@ static void switch_group_failed(struct perf_event *leader)
  * perf_switch_list_in - add the switched events of a context that has become active
  * @ctx: context on this CPU
  *
- * Context: ctx->lock, interrupts off
+ * Context: interrupts off. For a context of the CPU side the locks of all contexts on the CPU are
+ *	held; for a task's, ctx->lock is, and the CPU side's are not: a pinned group that fails
+ *	takes them
  */
 void perf_switch_list_in(struct perf_event_context *ctx)
 {

@@ -55,7 +55,7 @@ u64 amd_ibs_op_random(u64 ctl, u32 caps)
  * @caps: CPUID 8000_001BH:EAX
  *
  * With a valid sample the counter has reached its maximum, and has begun again. It has, too, if it
- * is below @start: an op is tagged.
+ * is below @start: an op is tagged. At or above @start that cannot be seen.
  *
  * Return: events; 0 if the counter cannot be read
  */
