@@ -152,7 +152,7 @@ static void test_pinned_before_waiting(struct kunit *test)
 	pinned = open_event(test, true, true);
 	flexible = open_event(test, true, false);
 	for (int i = 0; i < 5; i++) {
-		msleep(2);
+		usleep_range(2000, 4000);
 		expect_state(test, pinned, ACTIVE);
 		expect_state(test, flexible, INACTIVE);
 	}
@@ -170,7 +170,7 @@ static void second_pinned_fails(struct kunit *test, bool task, bool second_task)
 	expect_state(test, first, ACTIVE);
 	expect_state(test, second, ERROR);
 	expect_state(test, flexible, INACTIVE);
-	msleep(2);
+	usleep_range(2000, 4000);
 	expect_state(test, first, ACTIVE);
 	close_last(test);
 	close_last(test);

@@ -82,7 +82,8 @@ static void sample_loop(struct perf_event_attr *attr, struct steps *t)
 	int fd;
 
 	memset(t, 0, sizeof(*t));
-	t->period = t->length = SAMPLED_PERIOD;
+	t->period = SAMPLED_PERIOD;
+	t->length = SAMPLED_PERIOD;
 	fd = open_self(attr, -1);
 	if (!ring_map(&ring, fd, 64))
 		fail_case("mmap");
