@@ -279,6 +279,7 @@ struct source_case {
 #define BOTH(_lvl, _num)	(S(LVL, HIT) | S(LVL, _lvl) | S(LVLNUM, _num))
 #define NO_TLB			(S(TLB, NA) | S(LOCK, NA))
 #define TLB_HIT			(S(TLB, HIT) | S(TLB, L1) | S(TLB, L2))
+#define L2_TLB_HIT		(S(TLB, HIT) | S(TLB, L2))
 #define TLB_MISS		(S(TLB, MISS) | S(TLB, L2))
 #define NO_BLOCK		S(BLK, NA)
 #define A_LOAD			S(OP, LOAD)
@@ -302,7 +303,7 @@ static const struct source_case source_cases[] = {
 	{ &intel_datasrc_sandybridge, KIND(LOAD_LATENCY), 0xf,
 	  A_LOAD | BOTH(UNC, NA) | S(SNOOP, NONE) | TLB_HIT | NO_BLOCK },
 	{ &intel_datasrc_sandybridge, KIND(STORE_OLD), 0x21,
-	  A_STORE | S(LVL, HIT) | S(LVL, L1) | S(LVLNUM, NA) | S(SNOOP, NA) | TLB_HIT |
+	  A_STORE | S(LVL, HIT) | S(LVL, L1) | S(LVLNUM, NA) | S(SNOOP, NA) | L2_TLB_HIT |
 	  S(LOCK, LOCKED) | NO_BLOCK },
 	{ &intel_datasrc_sandybridge, KIND(STORE), 0x0,
 	  A_STORE | S(LVL, MISS) | S(LVL, L1) | S(LVLNUM, NA) | S(SNOOP, NA) | NO_TLB | NO_BLOCK },
