@@ -15,18 +15,19 @@ fi
 record -g -e cycles:u $hot rounds 60000 && shares_are 90
 result $? "-g -e cycles:u: shares of the functions"
 
-# as_many_as_periods EVENT PERIOD
+# The share of hot_a is 75 %, and of 80 samples it scatters by 5 %.
+# as_many_as_periods EVENT PERIOD SLACK
 as_many_as_periods() {
 	count=$(perf stat -x, -e "$1" $hot rounds 10000 2>&1 | cut -d, -f1)
 	want=$((count / $2))
 	record -c "$2" -e "$1" $hot rounds 10000 && within samples "$(lines .)" $((want - 1)) $((want + 1)) &&
 		within "in the loops" "$(lines ' hot_[ab]$')" $((want * 98 / 100 - 1)) $((want + 1)) &&
-		within "in hot_a" "$(lines ' hot_a$')" $((want * 71 / 100)) $((want * 79 / 100))
+		within "in hot_a" "$(lines ' hot_a$')" $((want * (75 - $3) / 100)) $((want * (75 + $3) / 100))
 	result $? "-c $2 -e $1: as many samples as periods"
 }
-for period in 100003 1000003; do
-	as_many_as_periods cycles:u $period
-	as_many_as_periods instructions:u $period
+for event in cycles:u instructions:u; do
+	as_many_as_periods $event 100003 4
+	as_many_as_periods $event 1000003 15
 done
 
 # The leader's samples bring what both have counted: a cycle is an instruction here.
