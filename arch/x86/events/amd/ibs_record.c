@@ -36,8 +36,8 @@ u64 amd_ibs_op_max(u64 events)
  * @caps: CPUID 8000_001BH:EAX
  *
  * The counter of ops begins again in random low bits. A write of the register has to keep them:
- * samples of a loop whose length divides the period would be of the same instructions. The counter
- * of cycles has none.
+ * without them the samples of a loop are all of the same instructions if the length of the loop
+ * divides the period. The counter of cycles has none.
  *
  * Return: bits of the control register; 0 if there are none
  */

@@ -546,7 +546,7 @@ static uint64_t debug_control(int cpu)
 	return val;
 }
 
-/* A CPU goes on to record branches while there are other events; not beside a trace. */
+/* A CPU continues to record branches while there are other events; not beside a trace. */
 static bool records_end_before_trace(void)
 {
 	struct perf_event_attr branches = branch_attr(FORM_ANY);
