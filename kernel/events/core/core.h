@@ -65,9 +65,9 @@ static __always_inline u64 perf_clock(void)
  *	cgroup context: PMU context with the schedule that contains its ACTIVE groups
  * @slice_start: start of the current time slice, ns on the context's clock; valid while
  *	@overcommitted
- * @turn: number of the slice. Of a task: if it is odd the task's flexible groups precede those of
- *	the CPU side. Of the one that keeps the base schedule: the index, modulo their number, of
- *	the context of the CPU side that is placed first
+ * @slice_nr: number of the slice. Of a task: if it is odd the task's flexible groups precede those
+ *	of the CPU side. Of the one that keeps the base schedule: the index, modulo their number,
+ *	of the context of the CPU side that is placed first
  * @nr_forks: forks of the task, from the number of the creating task's fork on; see inherit.c
  * @sched_cpu: CPU for which @sched was compiled; -1 if it is valid on any CPU
  * @overrides_base: @sched contains other events of the CPU side than the base schedule
@@ -92,7 +92,7 @@ struct perf_event_pmu_context {
 	u64				sched_cpu_side;
 	struct perf_event_pmu_context	*sched_base;
 	u64				slice_start;
-	unsigned int			turn;
+	unsigned int			slice_nr;
 	u32				nr_forks;
 	int				sched_cpu;
 	bool				overrides_base;

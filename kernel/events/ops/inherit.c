@@ -178,7 +178,7 @@ static void inherit_begin_elsewhere(struct perf_event_pmu_context *epc,
 
 	lockdep_assert_held(&from->ctx->mutex);
 	epc->nr_forks = ++from->nr_forks;
-	epc->turn = epc->nr_forks;
+	epc->slice_nr = epc->nr_forks;
 	if (!epc->nr_flexible || !inherit_takes_turns(from))
 		return;
 	distance = reciprocal_scale(epc->nr_forks * GOLDEN_RATIO_32, epc->nr_flexible);

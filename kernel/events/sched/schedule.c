@@ -400,10 +400,10 @@ static void sched_compile(struct sched_compilation *c, struct perf_cpu_pmu_conte
 	if (epc)
 		sched_place_pinned(c, epc);
 	c->nr_pinned = c->s->nr;
-	task_first = epc && epc->turn % 2;
+	task_first = epc && epc->slice_nr % 2;
 	if (task_first)
 		sched_place_flexible(c, epc);
-	sched_place_cpu_side_flexible(c, perf_sched_base(c->pmu)->turn);
+	sched_place_cpu_side_flexible(c, perf_sched_base(c->pmu)->slice_nr);
 	if (epc && !task_first)
 		sched_place_flexible(c, epc);
 }
@@ -698,8 +698,8 @@ void perf_sched_rotate(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_c
 		 * by a number of the CPU's, because tasks can take turns at each end of a slice.
 		 * The CPU side takes its own turns when it is first.
 		 */
-		if (++epc->turn % 2 == 0 && epc->ctx->task)
-			perf_sched_base(epc->pmu)->turn++;
+		if (++epc->slice_nr % 2 == 0 && epc->ctx->task)
+			perf_sched_base(epc->pmu)->slice_nr++;
 		cpc->cpu_side_seq++;
 	}
 }
