@@ -514,7 +514,7 @@ int perf_event_overflow_batched(struct perf_event *event, struct perf_sample_dat
 				struct pt_regs *regs);
 
 /**
- * perf_event_overflows_plainly - is a sample all that an overflow of an event results in?
+ * perf_event_overflow_only_samples - is a sample all that an overflow of an event results in?
  * @event: the event
  *
  * Then overflows that share an interrupt may be written by perf_sample_batch_add(), but the last.
@@ -522,7 +522,7 @@ int perf_event_overflow_batched(struct perf_event *event, struct perf_sample_dat
  * Context: any, NMI included; on the event's CPU
  * Return: true if there is nothing else, such as a BPF program, a signal or a limit
  */
-bool perf_event_overflows_plainly(struct perf_event *event);
+bool perf_event_overflow_only_samples(struct perf_event *event);
 
 /**
  * struct perf_sample_batch - samples of one event that are written together
@@ -542,7 +542,7 @@ struct perf_sample_batch {
 /**
  * perf_sample_batch_begin - begin to write samples together
  * @batch: result
- * @event: event of which perf_event_overflows_plainly() is true
+ * @event: event of which perf_event_overflow_only_samples() is true
  * @data: the first sample, initialized, with the payloads of the hardware and its address; on
  *	return it has all payloads
  * @regs: registers at the sample

@@ -239,7 +239,7 @@ int perf_event_overflow(struct perf_event *event, struct perf_sample_data *data,
 	return perf_event_overflow_throttle(event, true, data, regs);
 }
 
-bool perf_event_overflows_plainly(struct perf_event *event)
+bool perf_event_overflow_only_samples(struct perf_event *event)
 {
 	const struct perf_event *top = perf_event_top(event);
 

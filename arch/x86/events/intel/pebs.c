@@ -456,8 +456,8 @@ static noinline unsigned int pebs_sample_many(struct x86_pmu_cpu *cpu, unsigned 
 	struct perf_event *event = cpu->event[idx];
 	struct pebs_sampler s __uninitialized;
 
-	if (perf_guest_state() || !perf_event_overflows_plainly(event) || has_branch_stack(event) ||
-	    pebs_may_exclude(event, sum))
+	if (perf_guest_state() || !perf_event_overflow_only_samples(event) ||
+	    has_branch_stack(event) || pebs_may_exclude(event, sum))
 		return 0;
 	pebs_sampler_init(&s, cpu, event, regs, intel_pebs_period(cpu, idx), true);
 	size = pebs_sampler_read(&s, at, left);
