@@ -36,7 +36,7 @@ static const struct x86_cache_event bonnell_cache[] = {
 #define PF_BEYOND	0x1680000010ULL
 
 static const struct x86_cache_event silvermont_cache[] = {
-	CACHE(L1D, LOAD, MISS, 0x0104),		/* REHABQ.LD_BLOCK */
+	CACHE(L1D, LOAD, MISS, 0x0104),		/* MEM_UOPS_RETIRED.L1_MISS_LOADS */
 	CACHE(L1I, LOAD, ACCESS, 0x0380),
 	CACHE(L1I, LOAD, MISS, 0x0280),
 	CACHE(LL, LOAD, ACCESS, 0x01b7, READ_ANYWHERE),

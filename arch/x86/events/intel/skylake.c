@@ -47,6 +47,7 @@ static const struct x86_rule skylake_rules[] = {
 	RULE_CODE(0xb7, FIRST(4)),	/* OFFCORE_RESPONSE, both */
 	RULE_CODE(0xbb, FIRST(4)),
 	RULE_CODES(0xd0, 2, FIRST(4)),	/* MEM_INST_RETIRED .. MEM_LOAD_L3_MISS_RETIRED */
+	RULE_UMASK(0x04d4, FIRST(4)),	/* MEM_LOAD_MISC_RETIRED.UC */
 	RULE_CODE(0xcd, FIRST(4)),	/* MEM_TRANS_RETIRED */
 	RULE_CODE(0xc6, FIRST(4)),	/* FRONTEND_RETIRED */
 	{ }
