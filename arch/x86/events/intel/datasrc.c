@@ -119,17 +119,6 @@ const struct intel_datasrc_line intel_datasrc_lioncove = {
 };
 
 /**
- * intel_datasrc_has_address - does a record have the address of data?
- * @kind: X86_PRECISE_*
- *
- * Return: true if it has
- */
-bool intel_datasrc_has_address(unsigned int kind)
-{
-	return kind != X86_PRECISE_PLAIN && kind != X86_PRECISE_NO_ADDRESS;
-}
-
-/**
  * intel_datasrc_has_latency - does a record have the latency of an access?
  * @kind: X86_PRECISE_*
  *

@@ -215,11 +215,10 @@ u64 intel_pebs_weight(const struct x86_precise_line *line, const struct perf_eve
 	return weight.full;
 }
 
-/* Fields of a sample that are made of what a record shows of data. */
-#define PEBS_DATA_TYPES		(PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_TYPE |	\
-				 PERF_SAMPLE_TRANSACTION)
-
-/* Sets the fields that the event samples from the data part of the record. */
+/*
+ * Sets the fields that the event samples from the data part of the record. The event files name more
+ * events with an address than the tables of intel_pebs_find(): the address is sampled for each.
+ */
 static void pebs_fill_data(const struct x86_pmu *xpmu, const struct perf_event *event,
 			   const struct intel_pebs_record *r, struct perf_sample_data *data)
 {
@@ -227,10 +226,8 @@ static void pebs_fill_data(const struct x86_pmu *xpmu, const struct perf_event *
 	unsigned int kind = event->hw.config_base;
 	u64 type = event->attr.sample_type;
 
-	if (intel_datasrc_has_address(kind)) {
-		data->addr = r->address;
-		data->sample_flags |= PERF_SAMPLE_ADDR;
-	}
+	data->addr = r->address;
+	data->sample_flags |= PERF_SAMPLE_ADDR;
 	if (type & PERF_SAMPLE_DATA_SRC) {
 		data->data_src.val = intel_datasrc(xpmu->precise_source, kind, r->source);
 		data->sample_flags |= PERF_SAMPLE_DATA_SRC;
@@ -282,8 +279,7 @@ static void pebs_sampler_init(struct pebs_sampler *s, struct x86_pmu_cpu *cpu,
 	s->event = event;
 	s->regs = regs;
 	s->wants_regs = pebs_needs_regs(event);
-	s->wants_data = event->attr.sample_type & PEBS_DATA_TYPES ||
-			intel_datasrc_has_address(event->hw.config_base);
+	s->wants_data = event->attr.sample_type & INTEL_PEBS_DATA_TYPES;
 	s->wants_time = timed && event->attr.sample_type & PERF_SAMPLE_TIME;
 	perf_sample_data_init(&s->data, 0, period);
 	/* A BPF program that is attached at this moment reads no stack of the kernel. */

@@ -22,15 +22,19 @@
 #define INTEL_PEBS_NR_GROUPS	4
 #define INTEL_PEBS_BRANCHES_NR	GENMASK(31, 24)	/* their number less 1 */
 
-/* The data part of a record: x86_precise::kind. */
+/* Fields of a sample that are made of INTEL_PEBS_MEMORY. */
+#define INTEL_PEBS_DATA_TYPES						\
+	(PERF_SAMPLE_ADDR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE |	\
+	 PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_TRANSACTION)
+
+/* The data part of a record, but the address: x86_precise::kind. */
 enum x86_precise_kind {
 	X86_PRECISE_PLAIN,		/* nothing */
-	X86_PRECISE_LOAD_LATENCY,	/* a load: address, source, latency */
-	X86_PRECISE_STORE_OLD,		/* a store, Sandy Bridge and Ivy Bridge: address, source */
-	X86_PRECISE_LOAD,		/* a load, from Haswell on: address */
-	X86_PRECISE_STORE,		/* a store: address, and whether it hit L1 */
-	X86_PRECISE_NO_ADDRESS,		/* a load or a store, Haswell: nothing */
-	X86_PRECISE_STORE_LATENCY,	/* a store: address, source, latency */
+	X86_PRECISE_LOAD_LATENCY,	/* a load: source, latency */
+	X86_PRECISE_STORE_OLD,		/* a store, Sandy Bridge and Ivy Bridge: source */
+	X86_PRECISE_LOAD,		/* a load, from Haswell on: nothing */
+	X86_PRECISE_STORE,		/* a store: whether it hit L1 */
+	X86_PRECISE_STORE_LATENCY,	/* a store: source, latency */
 	X86_PRECISE_KINDS
 };
 
@@ -197,7 +201,6 @@ extern const struct intel_datasrc_line intel_datasrc_nehalem, intel_datasrc_sand
 	intel_datasrc_skylake, intel_datasrc_server, intel_datasrc_goldencove,
 	intel_datasrc_goldencove_server, intel_datasrc_gracemont, intel_datasrc_crestmont,
 	intel_datasrc_lioncove;
-bool intel_datasrc_has_address(unsigned int kind);
 bool intel_datasrc_has_latency(unsigned int kind);
 u64  intel_datasrc(const struct intel_datasrc_line *line, unsigned int kind, u64 word);
 

@@ -22,9 +22,6 @@
 #define PEBS_NEEDS_GPRS	(PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_REGS_USER |	\
 			 PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CALLCHAIN |	\
 			 PERF_SAMPLE_TRANSACTION)
-#define PEBS_NEEDS_MEMORY						\
-	(PERF_SAMPLE_ADDR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE |	\
-	 PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_TRANSACTION)
 
 /**
  * intel_pebs_init_select - select what stands for core cycles in an event with precise samples
@@ -69,7 +66,7 @@ u32 intel_pebs_groups(const struct perf_event *event)
 
 	if (type & PEBS_NEEDS_GPRS)
 		groups |= INTEL_PEBS_GPRS;
-	if (type & PEBS_NEEDS_MEMORY)
+	if (type & INTEL_PEBS_DATA_TYPES)
 		groups |= INTEL_PEBS_MEMORY;
 	if (type & PERF_SAMPLE_REGS_INTR && event->attr.sample_regs_intr & PERF_REG_EXTENDED_MASK)
 		groups |= INTEL_PEBS_XMM;

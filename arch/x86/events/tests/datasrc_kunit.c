@@ -285,7 +285,6 @@ static const struct store_case store_cases[] = {
 	  S(OP, LOAD) | S(LVL, NA) | S(LVLNUM, NA) | S(SNOOP, NA) | S(BLK, NA) | NOT_SAID },
 	{ X86_PRECISE_LOAD, 0xff,
 	  S(OP, LOAD) | S(LVL, NA) | S(LVLNUM, NA) | S(SNOOP, NA) | S(BLK, NA) | NOT_SAID },
-	{ X86_PRECISE_NO_ADDRESS, 0xff, PERF_MEM_NA },
 	{ X86_PRECISE_PLAIN, 0xff, PERF_MEM_NA },
 };
 
@@ -304,17 +303,16 @@ static void words_without_code_are_decoded(struct kunit *test)
 
 struct kind_case {
 	unsigned int	kind;
-	bool		address, latency;
+	bool		latency;
 };
 
 static const struct kind_case kind_cases[] = {
-	{ X86_PRECISE_PLAIN, false, false },
-	{ X86_PRECISE_LOAD_LATENCY, true, true },
-	{ X86_PRECISE_STORE_OLD, true, false },
-	{ X86_PRECISE_LOAD, true, false },
-	{ X86_PRECISE_STORE, true, false },
-	{ X86_PRECISE_NO_ADDRESS, false, false },
-	{ X86_PRECISE_STORE_LATENCY, true, true },
+	{ X86_PRECISE_PLAIN, false },
+	{ X86_PRECISE_LOAD_LATENCY, true },
+	{ X86_PRECISE_STORE_OLD, false },
+	{ X86_PRECISE_LOAD, false },
+	{ X86_PRECISE_STORE, false },
+	{ X86_PRECISE_STORE_LATENCY, true },
 };
 
 static void kinds_have_their_fields(struct kunit *test)
@@ -325,8 +323,6 @@ static void kinds_have_their_fields(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(kind_cases); i++) {
 		const struct kind_case *c = &kind_cases[i];
 
-		KUNIT_EXPECT_EQ_MSG(test, intel_datasrc_has_address(c->kind), c->address,
-				    "kind %u", c->kind);
 		KUNIT_EXPECT_EQ_MSG(test, intel_datasrc_has_latency(c->kind), c->latency,
 				    "kind %u", c->kind);
 	}

@@ -231,7 +231,7 @@ static const struct events_case events_cases[] = {
 	{ &intel_pebs_haswell, 0x81d0, GENERAL(4), KIND(LOAD) },
 	{ &intel_pebs_haswell, 0x82d0, GENERAL(4), KIND(STORE) },
 	{ &intel_pebs_haswell, 0x04d1, GENERAL(4), KIND(LOAD) },
-	{ &intel_pebs_haswell, 0x01c2, GENERAL(4), KIND(NO_ADDRESS) },
+	{ &intel_pebs_haswell, 0x01c2, GENERAL(4), KIND(PLAIN) },
 	{ &intel_pebs_haswell, 0x22d0, GENERAL(4), KIND(PLAIN) },
 	{ &intel_pebs_skylake, 0x22d0, GENERAL(4), KIND(STORE) },
 	{ &intel_pebs_skylake, CYCLES(0x01c0), BIT(1), KIND(PLAIN) },

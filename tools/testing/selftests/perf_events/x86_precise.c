@@ -353,7 +353,7 @@ static uint64_t select_of_file(const char *path)
 /* Loads of words that are STRIDE bytes apart; RSI is the address of the word. */
 static void load_words(const char *from, unsigned long n)
 {
-	asm volatile("loads_from: mov (%0), %%rax; add %2, %0; dec %1; jnz loads_from"
+	asm volatile("1: mov (%0), %%rax; add %2, %0; dec %1; jnz 1b"
 		     : "+S" (from), "+c" (n) : "i" (STRIDE) : "rax", "memory", "cc");
 }
 
@@ -420,6 +420,63 @@ static bool loads_have_their_data(void)
 	       expect_eq("samples with wrong data", wrong, 0);
 }
 
+/* Each sample of the loads that @config counts has the address that RSI had. */
+static bool load_samples_have_address(int fd, const struct perf_event_attr *attr)
+{
+	static char data[DATA_PAGES * 4096] __aligned(4096);
+	unsigned int samples = 0, wrong = 0, n = DATA_PAGES * 4096 / STRIDE;
+	struct perf_event_header *h;
+	struct ring ring;
+
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	memset(data, 0, sizeof(data));
+	event_enable(fd);
+	for (int i = 0; i < 200; i++)
+		load_words(data, n);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+
+		sample_parse(&s, h, attr);
+		if (s.intr_regs[0] - (uint64_t)data >= sizeof(data))
+			continue;
+		samples++;
+		wrong += s.addr != s.intr_regs[0];
+	}
+	close(fd);
+	return expect(samples > 50, "%#llx: %u samples", (unsigned long long)attr->config, samples) &
+	       expect_eq("samples without the address", wrong, 0);
+}
+
+/* Loads, whether or not the driver's table of the part has them: each record has an address. */
+static bool records_have_addresses(void)
+{
+	static const uint64_t loads[] = { 0x81d0, 0x010b };
+	unsigned int refused = 0;
+	bool good = true;
+
+	need_precise();
+	for (int i = 0; i < 2; i++) {
+		struct perf_event_attr attr = precise_attr(0, max_precise < 2 ? max_precise : 2);
+		int fd;
+
+		attr.type = PERF_TYPE_RAW;
+		attr.config = loads[i];
+		attr.sample_period = 37;
+		attr.sample_type |= PERF_SAMPLE_ADDR;
+		fd = perf_open(&attr, 0, -1, -1, 0);
+		if (fd < 0)
+			refused++;
+		else
+			good &= load_samples_have_address(fd, &attr);
+	}
+	if (refused == 2)
+		return expect_eq("on Core 2 alone no load is precise",
+				 access(EVENTS "mem-loads", F_OK), -1);
+	return good;
+}
+
 static bool refusals(void)
 {
 	struct perf_event_attr attr;
@@ -456,6 +513,7 @@ static const struct test tests[] = {
 	{ "samples of user space and of the kernel have their addresses", levels_are_kept },
 	{ "XMM registers are sampled where records have them", xmm_is_sampled },
 	{ "loads have their address and latency", loads_have_their_data },
+	{ "any precise event of loads has their addresses", records_have_addresses },
 	{ "what no precise sample has is refused", refusals },
 };
 
