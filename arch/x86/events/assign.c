@@ -25,7 +25,6 @@ void x86_assign_init(struct x86_assign *a)
 {
 	a->vacant = ~0ULL;
 	memset(a->counter_of, -1, sizeof(a->counter_of));
-	memset(a->event_on, -1, sizeof(a->event_on));
 }
 
 /**
@@ -80,8 +79,8 @@ static int x86_assign_pick(u64 counters, int wish)
 bool x86_assign_add(struct x86_assign *a, unsigned int event, u64 allowed, int wish)
 {
 	u64 seen = 0, todo;
-	u8 queue[X86_ASSIGN_MAX];
-	s8 from[X86_ASSIGN_MAX];
+	u8 queue[X86_ASSIGN_MAX] __uninitialized;
+	s8 from[X86_ASSIGN_MAX] __uninitialized;
 	unsigned int head = 0, tail = 0, e;
 	int c;
 
@@ -121,7 +120,7 @@ bool x86_assign_add(struct x86_assign *a, unsigned int event, u64 allowed, int w
 int perf_assign_events(struct event_constraint **constraints, int n, int wmin, int wmax,
 		       int gpmax, int *assign)
 {
-	struct x86_assign a;
+	struct x86_assign a __uninitialized;
 	int i, left = 0;
 
 	if (WARN_ON_ONCE(n > X86_ASSIGN_MAX))

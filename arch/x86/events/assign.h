@@ -12,7 +12,7 @@
  * @vacant: set of free counters
  * @allowed: by event: set of counters that can count it
  * @counter_of: by event: number of its counter; -1: none
- * @event_on: by counter: number of its event; -1: none
+ * @event_on: by counter that is not in @vacant: number of its event
  */
 struct x86_assign {
 	u64	vacant;

@@ -251,6 +251,19 @@ static int x86_extra_assign_branches(struct x86_extra_use *use, const struct per
 	return 0;
 }
 
+static bool x86_extra_is_used(const struct perf_schedule *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++) {
+		const struct hw_perf_event *hw = &s->slot[i].event->hw;
+
+		if (hw->extra_reg.reg || hw->flags & X86_EVENT_BRANCHES)
+			return true;
+	}
+	return false;
+}
+
 /**
  * x86_extra_assign - assign extra registers to the events of a schedule
  * @xpmu: the PMU
@@ -264,8 +277,11 @@ static int x86_extra_assign_branches(struct x86_extra_use *use, const struct per
  */
 int x86_extra_assign(const struct x86_pmu *xpmu, const struct perf_schedule *s, u8 *bits)
 {
-	struct x86_extra_use use = { };
+	struct x86_extra_use use __uninitialized;
 
+	if (!x86_extra_is_used(s))
+		return 0;
+	use = (struct x86_extra_use){ };
 	return x86_extra_assign_kind(xpmu, &use, s, false, bits) ?:
 	       x86_extra_assign_kind(xpmu, &use, s, true, bits) ?:
 	       x86_extra_assign_branches(&use, s);

@@ -146,7 +146,7 @@ int x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from
 	const struct x86_pmu *xpmu = to_x86_pmu(pmu);
 	u64 pairs = x86_sched_pairs(xpmu, s);
 	u8 bits[PERF_SCHED_SLOTS] = { };
-	struct x86_assign assign;
+	struct x86_assign assign __uninitialized;
 	unsigned int i;
 	bool placed;
 
