@@ -206,15 +206,17 @@ static void read_add_exited_counts(struct reading *r)
 }
 
 /*
- * An event or group with its children: the list is a ring of the event and them. child_mutex of the
- * event. 0 or -ECHILD.
+ * An event or group with its children: the list is a ring of the event and them. Without inherit
+ * there are no children and no sums of exited ones. 0 or -ECHILD.
  */
 static int read_with_children(struct reading *r)
 {
 	struct perf_event *event = r->event;
+	bool inherit = event->attr.inherit;
 	int ret = 0;
 
-	lockdep_assert_held(&event->child_mutex);
+	if (inherit)
+		mutex_lock(&event->child_mutex);
 	r->shape = event;
 	do {
 		if (r->group || !read_alone(r))
@@ -222,8 +224,11 @@ static int read_with_children(struct reading *r)
 		r->event = list_next_entry(r->event, child_list);
 	} while (!ret && r->event != event);
 	r->event = event;
-	read_add_exited_times(r, event);
-	read_add_exited_counts(r);
+	if (inherit) {
+		read_add_exited_times(r, event);
+		read_add_exited_counts(r);
+		mutex_unlock(&event->child_mutex);
+	}
 	return ret;
 }
 
@@ -232,8 +237,7 @@ u64 perf_event_read_value(struct perf_event *event, u64 *enabled, u64 *running)
 	struct member_value value = {};
 	struct reading r = { .event = event, .value = &value };
 
-	scoped_guard(mutex, &event->child_mutex)
-		read_with_children(&r);
+	read_with_children(&r);
 	*enabled = r.enabled;
 	*running = r.running;
 	return value.count;
@@ -332,8 +336,7 @@ static ssize_t read_single(struct perf_event *event, u64 format, char __user *bu
 	struct read_words words = { .next = word, .r = &r, .value = &value };
 	size_t size;
 
-	scoped_guard(mutex, &event->child_mutex)
-		read_with_children(&r);
+	read_with_children(&r);
 	read_words_fill(&words, event, 1, format & ~PERF_FORMAT_GROUP);
 	size = (void *)words.next - (void *)word;
 	if (copy_to_user(buf, word, size))
@@ -383,8 +386,7 @@ static int read_group_fill(struct group_answer *a, struct perf_event *leader, u6
 		memset(r.value, 0, nr * sizeof(*r.value));
 	}
 
-	scoped_guard(mutex, &leader->child_mutex)
-		ret = read_with_children(&r);
+	ret = read_with_children(&r);
 	if (ret)
 		return perf_refuse(ret, "read: a child's group is not like its parent's");
 	words.next = a->words;
