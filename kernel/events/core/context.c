@@ -230,13 +230,18 @@ void perf_ctx_put(struct perf_event_context *ctx)
  * perf_ctx_of_task - get a reference to a task's context, allocating it if there is none
  * @task: the task
  *
- * Context: may sleep; takes task->perf_event_mutex
+ * Context: may sleep; takes task->perf_event_mutex but for a context of current
  * Return: the context, or an ERR_PTR: -ESRCH if the task is exiting, -ENOMEM
  */
 struct perf_event_context *perf_ctx_of_task(struct task_struct *task)
 {
 	struct perf_event_context *ctx, *spare __free(kfree) = NULL;
 
+	/* Another task's context may be dropped at any time, by its exit. */
+	if (task == current && task->perf_event_ctxp) {
+		perf_ctx_get(task->perf_event_ctxp);
+		return task->perf_event_ctxp;
+	}
 	if (!task->perf_event_ctxp) {
 		spare = perf_ctx_alloc(task, 0);
 		if (!spare)
