@@ -7,7 +7,8 @@
  * decides which errno a request with several faults gets and is part of the ABI. perf_install() is
  * the point of no return.
  *
- * Locks: exec_update_lock of the task, then ctx->mutex, from the permission check to the install.
+ * Locks: exec_update_lock of a task of another process, then ctx->mutex, from the permission check to
+ * the install.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -41,7 +42,7 @@
  * @exec_locked: exec_update_lock of @task is held
  */
 struct perf_open {
-	struct perf_event_attr		attr;
+	struct perf_event_attr		*attr;
 	pid_t				pid;
 	int				cpu;
 	unsigned long			flags;
@@ -110,7 +111,7 @@ static int open_get_task(struct perf_open *o)
 	}
 	if (!o->task)
 		return perf_refuse(-ESRCH, "pid: there is no thread %lld", o->pid);
-	if (o->leader && o->leader->attr.inherit != o->attr.inherit)
+	if (o->leader && o->leader->attr.inherit != o->attr->inherit)
 		return perf_refuse(-EINVAL, "inherit: the leader's differs");
 	return 0;
 }
@@ -118,7 +119,7 @@ static int open_get_task(struct perf_open *o)
 static int open_make_event(struct perf_open *o)
 {
 	struct perf_event_spec spec = {
-		.attr		= &o->attr,
+		.attr		= o->attr,
 		.cpu		= o->cpu,
 		.task		= o->task,
 		.leader		= o->leader,
@@ -176,7 +177,7 @@ static bool open_may_trace(struct perf_open *o)
 	unsigned int mode = PTRACE_MODE_READ_REALCREDS;
 	bool capable = perfmon_capable();
 
-	if (o->attr.sigtrap) {
+	if (o->attr->sigtrap) {
 		scoped_guard(rcu)
 			capable = capable && ns_capable(__task_cred(o->task)->user_ns, CAP_KILL);
 		mode = PTRACE_MODE_ATTACH_REALCREDS;
@@ -184,9 +185,13 @@ static bool open_may_trace(struct perf_open *o)
 	return capable || ptrace_may_access(o->task, mode);
 }
 
+/*
+ * Each thread of a process may trace the others, and an exec of one of them waits for the end of the
+ * caller before it changes the credentials.
+ */
 static int open_check_access(struct perf_open *o)
 {
-	if (!o->task)
+	if (!o->task || same_thread_group(o->task, current))
 		return 0;
 	if (down_read_interruptible(&o->task->signal->exec_update_lock))
 		return perf_refuse(-EINTR, "interrupted while the task execs");
@@ -302,9 +307,22 @@ static int open_bind_aux(struct perf_open *o)
 	return 0;
 }
 
+/* File that is never opened: event files have its path, and an open makes no dentry. */
+static struct file *event_file __ro_after_init;
+
+static int __init event_file_init(void)
+{
+	event_file = anon_inode_getfile("[perf_event]", &perf_event_fops, NULL, O_RDWR);
+	if (IS_ERR(event_file))
+		panic("perf: no file for events: %pe\n", event_file);
+	return 0;
+}
+/* After anon_inode_init(), and before there are programs. */
+fs_initcall_sync(event_file_init);
+
 static int open_make_file(struct perf_open *o)
 {
-	struct file *file = anon_inode_getfile("[perf_event]", &perf_event_fops, NULL, O_RDWR);
+	struct file *file = alloc_file_clone(event_file, O_RDWR, &perf_event_fops);
 
 	if (IS_ERR(file))
 		return perf_refuse(PTR_ERR(file), "no file can be had");
@@ -323,8 +341,8 @@ static void open_set_owner(struct perf_event *event)
 static int open_prepare(struct perf_open *o, struct perf_event_attr __user *uattr, int group_fd)
 {
 	return open_check_flags(o) ?:
-	       perf_copy_attr(uattr, &o->attr) ?:
-	       perf_attr_permitted(&o->attr) ?:
+	       perf_copy_attr(uattr, o->attr) ?:
+	       perf_attr_permitted(o->attr) ?:
 	       open_check_target(o) ?:
 	       open_reserve_fd(o) ?:
 	       open_get_group(o, group_fd) ?:
@@ -383,7 +401,8 @@ static void open_undo(struct perf_open *o)
 SYSCALL_DEFINE5(perf_event_open, struct perf_event_attr __user *, attr_uptr, pid_t, pid, int, cpu,
 		int, group_fd, unsigned long, flags)
 {
-	struct perf_open o = { .pid = pid, .cpu = cpu, .flags = flags, .fd = -1 };
+	struct perf_event_attr attr __uninitialized;
+	struct perf_open o = { .attr = &attr, .pid = pid, .cpu = cpu, .flags = flags, .fd = -1 };
 	int ret = open_prepare(&o, attr_uptr, group_fd) ?: open_make(&o);
 
 	if (!ret)
