@@ -12,9 +12,12 @@
 #ifdef CONFIG_PERF_EVENTS
 struct pt_regs;
 
+/* Without guests the two inlines of linux/perf/hooks.h are enough. */
+#ifdef CONFIG_GUEST_PERF_EVENTS
 unsigned long perf_instruction_pointer(struct pt_regs *regs);
 unsigned long perf_misc_flags(struct pt_regs *regs);
-#define perf_misc_flags(regs)		perf_misc_flags(regs)
+# define perf_misc_flags(regs)		perf_misc_flags(regs)
+#endif
 
 /* Only the user_regs part of pt_regs is ABI, which BPF programs may depend on. */
 #define perf_arch_bpf_user_pt_regs(regs)	(&(regs)->user_regs)

@@ -116,6 +116,7 @@ void perf_callchain_kernel(struct perf_callchain_entry_ctx *entry, struct pt_reg
 		arch_stack_walk(callchain_store, entry, current, regs);
 }
 
+#ifdef CONFIG_GUEST_PERF_EVENTS
 /**
  * perf_instruction_pointer - instruction pointer of a sample
  * @regs: registers of the interrupted context
@@ -139,3 +140,4 @@ unsigned long (perf_misc_flags)(struct pt_regs *regs)
 	return guest & PERF_GUEST_USER ? PERF_RECORD_MISC_GUEST_USER
 				       : PERF_RECORD_MISC_GUEST_KERNEL;
 }
+#endif
