@@ -108,12 +108,14 @@ typedef void (*perf_overflow_handler_t)(struct perf_event *event, struct perf_sa
  * struct perf_sample_layout - layout of an event's samples, compiled when the event is opened
  * @nr_words: number of @word entries
  * @nr_fields: number of @field entries
+ * @rest: there is something to do behind the words: @nr_fields is not 0, or wakeup_events are set
  * @word: offsets of the words behind the header in struct perf_sample_data, in units of 8 bytes
  * @field: fields behind those words, in record order; indices into the table of output/sample.c
  */
 struct perf_sample_layout {
 	u8	nr_words;
 	u8	nr_fields;
+	bool	rest;
 	u8	word[9];
 	u8	field[15];
 };

@@ -510,6 +510,8 @@ void perf_event_sample_sizes(struct perf_event *event)
 		else
 			event->header_size += field->fixed;
 	}
+	event->layout.rest = event->layout.nr_fields ||
+			     (event->attr.wakeup_events && !event->attr.watermark);
 }
 
 /* -------------------------------------------------------------------- prepare */
@@ -623,7 +625,7 @@ static __always_inline void sample_fill_words(u64 *to, const struct perf_event_h
 		*to++ = from[*field++];
 }
 
-static noinline void sample_write_fields(struct perf_output_handle *handle,
+static noinline void sample_write_rest(struct perf_output_handle *handle,
 					 struct perf_sample_data *data, struct perf_event *event)
 {
 	const struct perf_sample_layout *layout = &event->layout;
@@ -636,6 +638,7 @@ static noinline void sample_write_fields(struct perf_output_handle *handle,
 		else
 			perf_output_put_u64(handle, ((u64 *)data)[field->word]);
 	}
+	perf_output_sample_done(handle);
 }
 
 /* The words cross the end of a chunk of the buffer. */
@@ -661,9 +664,8 @@ static __always_inline void sample_write(struct perf_output_handle *handle,
 		sample_fill_words(at, header, data, layout);
 	else
 		sample_copy_words(handle, header, data, layout);
-	if (layout->nr_fields)
-		sample_write_fields(handle, data, event);
-	perf_output_sample_done(handle);
+	if (layout->rest)
+		sample_write_rest(handle, data, event);
 }
 
 void perf_output_sample(struct perf_output_handle *handle, struct perf_event_header *header,
