@@ -101,15 +101,11 @@ struct comm_record {
 static void sb_emit_comm(struct perf_event *event, void *data)
 {
 	struct comm_record *r = data;
-	struct {
-		u32	pid;
-		u32	tid;
-	} body;
+	struct perf_ids body;
 
 	if (!event->attr.comm)
 		return;
-	body.pid = perf_event_pid(event, r->task);
-	body.tid = perf_event_tid(event, r->task);
+	body = perf_event_ids(event, r->task);
 	perf_record_write(event, PERF_RECORD_COMM, r->misc, &body, sizeof(body),
 			  r->name, r->size);
 }
@@ -139,6 +135,7 @@ static void sb_emit_task(struct perf_event *event, void *data)
 {
 	const struct perf_event_attr *a = &event->attr;
 	struct task_record *r = data;
+	struct perf_ids ids, other;
 	struct {
 		u32	pid;
 		u32	ppid;
@@ -149,11 +146,13 @@ static void sb_emit_task(struct perf_event *event, void *data)
 
 	if (!(a->comm || a->mmap || a->mmap2 || a->mmap_data || a->task))
 		return;
-	body.pid = perf_event_pid(event, r->task);
-	body.ppid = perf_event_pid(event, r->other);
-	body.tid = perf_event_tid(event, r->task);
+	ids = perf_event_ids(event, r->task);
+	other = perf_event_ids(event, r->other);
+	body.pid = ids.pid;
+	body.ppid = other.pid;
+	body.tid = ids.tid;
 	/* FORK names the creating thread, EXIT the parent process. */
-	body.ptid = r->type == PERF_RECORD_FORK ? perf_event_tid(event, r->other) : body.ppid;
+	body.ptid = r->type == PERF_RECORD_FORK ? other.tid : other.pid;
 	body.time = event->clock();
 	perf_record_write(event, r->type, 0, &body, sizeof(body), NULL, 0);
 }
@@ -226,15 +225,13 @@ static void sb_emit_namespaces(struct perf_event *event, void *data)
 {
 	struct namespaces_record *r = data;
 	struct {
-		u32	pid;
-		u32	tid;
-		u64	nr;
+		struct perf_ids	ids;
+		u64		nr;
 	} body;
 
 	if (!event->attr.namespaces)
 		return;
-	body.pid = perf_event_pid(event, r->task);
-	body.tid = perf_event_tid(event, r->task);
+	body.ids = perf_event_ids(event, r->task);
 	body.nr = NR_NAMESPACES;
 	perf_record_write(event, PERF_RECORD_NAMESPACES, 0, &body, sizeof(body),
 			  r->link, sizeof(r->link));
@@ -278,10 +275,7 @@ struct switch_record {
 static void sb_emit_switch(struct perf_event *event, void *data)
 {
 	struct switch_record *r = data;
-	struct {
-		u32	pid;
-		u32	tid;
-	} body;
+	struct perf_ids body;
 
 	if (!event->attr.context_switch)
 		return;
@@ -289,8 +283,7 @@ static void sb_emit_switch(struct perf_event *event, void *data)
 		perf_record_write(event, PERF_RECORD_SWITCH, r->misc, NULL, 0, NULL, 0);
 		return;
 	}
-	body.pid = perf_event_pid(event, r->other);
-	body.tid = perf_event_tid(event, r->other);
+	body = perf_event_ids(event, r->other);
 	perf_record_write(event, PERF_RECORD_SWITCH_CPU_WIDE, r->misc, &body, sizeof(body),
 			  NULL, 0);
 }

@@ -18,11 +18,10 @@
 
 /* Body of MMAP; MMAP2 begins with it. */
 struct mmap_body {
-	u32	pid;
-	u32	tid;
-	u64	addr;
-	u64	len;
-	u64	pgoff;
+	struct perf_ids	ids;
+	u64		addr;
+	u64		len;
+	u64		pgoff;
 };
 
 /* The file in MMAP2, identified by device and inode or by build ID. */
@@ -98,8 +97,7 @@ static void sb_emit_mmap(struct perf_event *event, void *data)
 		return;
 
 	body = r->body;
-	body.common.pid = perf_event_pid(event, current);
-	body.common.tid = perf_event_tid(event, current);
+	body.common.ids = perf_event_ids(event, current);
 	if (!event->attr.mmap2) {
 		perf_record_write(event, PERF_RECORD_MMAP, misc, &body.common,
 				  sizeof(body.common), r->name, r->size);
@@ -236,9 +234,11 @@ void perf_event_mmap(struct vm_area_struct *vma)
 	/* The rest is set by sb_mmap_describe(). */
 	r.vma = vma;
 	r.is_exec = vma->vm_flags & VM_EXEC;
-	r.wanted = false;
+	r.wanted = r.is_exec && !vma->vm_file;
 	r.wants_build_id = false;
-	perf_sb_visit(sb_mmap_find_wanted, &r);
+	/* What describes memory without a file is made in less time than the visit takes. */
+	if (!r.is_exec || vma->vm_file)
+		perf_sb_visit(sb_mmap_find_wanted, &r);
 	if (r.wanted)
 		sb_mmap_emit(&r);
 }

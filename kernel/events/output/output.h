@@ -60,6 +60,19 @@ static __always_inline bool perf_overflow_account(struct perf_event *event, bool
 	return true;
 }
 
+/**
+ * struct perf_ids - a task as an event reports it
+ * @pid: process id
+ * @tid: thread id
+ *
+ * Each is that of the namespace of the event's opener; 0 if the task is not in the namespace, -1 if
+ * it has exited and its ids are released.
+ */
+struct perf_ids {
+	u32	pid;
+	u32	tid;
+};
+
 /* read_format.c */
 int  perf_event_read_size(u64 read_format, int nr_siblings);
 void perf_output_read_format(struct perf_output_handle *handle, struct perf_event *event,
@@ -67,8 +80,7 @@ void perf_output_read_format(struct perf_output_handle *handle, struct perf_even
 
 /* sample.c */
 void perf_event_sample_sizes(struct perf_event *event);
-u32  perf_event_pid(struct perf_event *event, struct task_struct *task);
-u32  perf_event_tid(struct perf_event *event, struct task_struct *task);
+struct perf_ids perf_event_ids(struct perf_event *event, struct task_struct *task);
 
 /* sample_addr.c */
 u64  perf_addr_to_phys(unsigned long addr);

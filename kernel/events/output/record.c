@@ -84,13 +84,7 @@ void perf_output_read_record(struct perf_event *event, struct task_struct *task)
 	struct perf_output_handle handle __uninitialized;
 	struct perf_sample_data sample __uninitialized;
 	struct perf_event_header header;
-	struct {
-		u32	pid;
-		u32	tid;
-	} ids = {
-		.pid	= perf_event_pid(event, task),
-		.tid	= perf_event_tid(event, task),
-	};
+	struct perf_ids ids = perf_event_ids(event, task);
 	int values = perf_event_read_size(event->attr.read_format,
 					  event->group_leader->nr_siblings);
 
@@ -147,16 +141,12 @@ void perf_log_lost_samples(struct perf_event *event, u64 lost)
 void perf_log_itrace_start(struct perf_event *event)
 {
 	struct perf_event *top = perf_event_top(event);
-	struct {
-		u32	pid;
-		u32	tid;
-	} body;
+	struct perf_ids body;
 
 	if (!(top->pmu->capabilities & PERF_PMU_CAP_ITRACE) ||
 	    (top->attach_state & PERF_ATTACH_ITRACE))
 		return;
-	body.pid = perf_event_pid(top, current);
-	body.tid = perf_event_tid(top, current);
+	body = perf_event_ids(top, current);
 	perf_record_write(top, PERF_RECORD_ITRACE_START, 0, &body, sizeof(body), NULL, 0);
 }
 

@@ -59,54 +59,45 @@ static void sample_put_u64(struct perf_output_handle *handle, u64 value)
 
 /* ------------------------------------------------------------------ identity */
 
-/* A task's number in the namespace of the event's opener; -1 once the task is unhashed. */
+/* A task's number in the namespace of the event's opener. */
 static u32 sample_task_nr(struct perf_event *event, struct task_struct *task, enum pid_type type)
 {
-	pid_t nr;
+	pid_t nr = __task_pid_nr_ns(task, type, event->ns);
 
-	if (likely(event->ns == &init_pid_ns && pid_alive(task)))
-		return type == PIDTYPE_TGID ? task->tgid : task->pid;
-	nr = __task_pid_nr_ns(task, type, event->ns);
 	return nr || pid_alive(task) ? nr : -1;
 }
 
+/* The task's own fields have the numbers of the initial namespace. */
+static __always_inline struct perf_ids sample_ids(struct perf_event *event,
+						  struct task_struct *task)
+{
+	if (likely(event->ns == &init_pid_ns && pid_alive(task)))
+		return (struct perf_ids){ .pid = task->tgid, .tid = task->pid };
+	return (struct perf_ids){
+		.pid = sample_task_nr(event, task, PIDTYPE_TGID),
+		.tid = sample_task_nr(event, task, PIDTYPE_PID),
+	};
+}
+
 /**
- * perf_event_pid - process id of a task as an event reports it
+ * perf_event_ids - ids of a task as an event reports them
  * @event: event that determines the pid namespace
  * @task: the task
  *
  * Context: any
- * Return: the id in the namespace of the event's opener; 0 if @task is not in the namespace, -1 if
- *	@task has exited and its id is released
+ * Return: the ids
  */
-u32 perf_event_pid(struct perf_event *event, struct task_struct *task)
+struct perf_ids perf_event_ids(struct perf_event *event, struct task_struct *task)
 {
-	return sample_task_nr(event, task, PIDTYPE_TGID);
+	return sample_ids(event, task);
 }
 
-/**
- * perf_event_tid - thread id of a task as an event reports it
- * @event: event that determines the pid namespace
- * @task: the task
- *
- * Context: any
- * Return: as perf_event_pid()
- */
-u32 perf_event_tid(struct perf_event *event, struct task_struct *task)
-{
-	return sample_task_nr(event, task, PIDTYPE_PID);
-}
-
-/* Both numbers of the current task; its own fields have those of the initial namespace. */
 static __always_inline void sample_fill_tid(struct perf_sample_data *data, struct perf_event *event)
 {
-	if (likely(event->ns == &init_pid_ns && pid_alive(current))) {
-		data->tid_entry.pid = current->tgid;
-		data->tid_entry.tid = current->pid;
-	} else {
-		data->tid_entry.pid = perf_event_pid(event, current);
-		data->tid_entry.tid = perf_event_tid(event, current);
-	}
+	struct perf_ids ids = sample_ids(event, current);
+
+	data->tid_entry.pid = ids.pid;
+	data->tid_entry.tid = ids.tid;
 }
 
 static __always_inline void sample_fill_identity(struct perf_sample_data *data,
@@ -798,12 +789,14 @@ void perf_event_header__init(struct perf_event_header *header, struct perf_sampl
 void perf_event__output_id_sample(struct perf_event *event, struct perf_output_handle *handle,
 				  struct perf_sample_data *sample)
 {
+	u64 left = event->attr.sample_type & IDENTITY_FIELDS;
 	const u64 *from = (const u64 *)sample;
 
 	if (!event->attr.sample_id_all)
 		return;
-	for (int i = 0; i < ARRAY_SIZE(id_fields); i++) {
-		if (event->attr.sample_type & id_fields[i].bit)
+	for (int i = 0; left; i++) {
+		if (left & id_fields[i].bit)
 			perf_output_put_u64(handle, from[id_fields[i].word]);
+		left &= ~id_fields[i].bit;
 	}
 }
