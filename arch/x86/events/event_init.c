@@ -499,6 +499,7 @@ int x86_check_new_period(struct perf_event *event, u64 period)
 
 static DEFINE_MUTEX(x86_msrs_lock);
 static unsigned int x86_msrs_users;	/* open events; x86_msrs_lock */
+static bool x86_msrs_reserved;		/* from the first event on; x86_msrs_lock */
 
 static void x86_msrs_release(unsigned long counters)
 {
@@ -554,7 +555,6 @@ static void x86_event_destroy(struct perf_event *event)
 		return;
 	on_each_cpu_cond(x86_msrs_cpu_enabled, x86_msrs_stop_cpu, NULL, 1);
 	atomic_dec(&x86_irq_users);
-	x86_msrs_release(x86_pmus[0].counters & X86_GENERAL_MASK);
 }
 
 static int x86_msrs_get(void)
@@ -562,13 +562,14 @@ static int x86_msrs_get(void)
 	int ret;
 
 	guard(mutex)(&x86_msrs_lock);
-	if (!x86_msrs_users) {
+	if (!x86_msrs_reserved) {
 		ret = x86_msrs_reserve(x86_pmus[0].counters & X86_GENERAL_MASK);
 		if (ret)
 			return ret;
-		atomic_inc(&x86_irq_users);
+		x86_msrs_reserved = true;
 	}
-	x86_msrs_users++;
+	if (!x86_msrs_users++)
+		atomic_inc(&x86_irq_users);
 	return 0;
 }
 

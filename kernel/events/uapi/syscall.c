@@ -7,8 +7,8 @@
  * decides which errno a request with several faults gets and is part of the ABI. perf_install() is
  * the point of no return.
  *
- * Locks: exec_update_lock of a task of another process, then ctx->mutex, from the permission check to
- * the install.
+ * Locks: exec_update_lock of a task of another process, then ctx->mutex, from the permission check
+ * to the install.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -186,8 +186,8 @@ static bool open_may_trace(struct perf_open *o)
 }
 
 /*
- * Each thread of a process may trace the others, and an exec of one of them waits for the end of the
- * caller before it changes the credentials.
+ * Each thread of a process may trace the others, and an exec of one of them waits for the end of
+ * the caller before it changes the credentials.
  */
 static int open_check_access(struct perf_open *o)
 {

@@ -216,8 +216,8 @@ u64 intel_pebs_weight(const struct x86_precise_line *line, const struct perf_eve
 }
 
 /*
- * Sets the fields that the event samples from the data part of the record. The event files name more
- * events with an address than the tables of intel_pebs_find(): the address is sampled for each.
+ * Sets the fields that the event samples from the data part of the record. The event files name
+ * more events with an address than the tables of intel_pebs_find(): it is sampled for each.
  */
 static void pebs_fill_data(const struct x86_pmu *xpmu, const struct perf_event *event,
 			   const struct intel_pebs_record *r, struct perf_sample_data *data)

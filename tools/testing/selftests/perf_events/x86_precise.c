@@ -445,7 +445,8 @@ static bool load_samples_have_address(int fd, const struct perf_event_attr *attr
 		wrong += s.addr != s.intr_regs[0];
 	}
 	close(fd);
-	return expect(samples > 50, "%#llx: %u samples", (unsigned long long)attr->config, samples) &
+	return expect(samples > 50, "%#llx: %u samples", (unsigned long long)attr->config,
+		      samples) &
 	       expect_eq("samples without the address", wrong, 0);
 }
 
