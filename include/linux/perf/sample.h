@@ -106,6 +106,7 @@ struct perf_branch_stack {
  * @aux_flags: PERF_AUX_FLAG_* of the AUX record
  * @skip_read: the READ part of a sample must not access hardware
  * @claimed: this write has claimed a multi_writer buffer; core
+ * @no_signal: the end of the write sends no SIGIO: perf_event_overflow() does; core
  * @addr: address of the next byte
  * @head: for AUX, position of the first available byte
  * @page: index of the current chunk
@@ -121,6 +122,7 @@ struct perf_output_handle {
 		struct {
 			u64	skip_read : 1;
 			u64	claimed : 1;
+			u64	no_signal : 1;
 		};
 	};
 	union {
@@ -251,7 +253,7 @@ int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data
 
 /**
  * perf_output_begin_forward - begin to write the sample of an overflow to a forward buffer
- * @handle: result; the write is ended by perf_output_end_overflow()
+ * @handle: result
  * @data: sample data of the record, for the trailer of a LOST record
  * @event: event of the record; a child writes to its parent's buffer
  * @size: size of the record, bytes

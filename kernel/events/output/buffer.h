@@ -388,9 +388,6 @@ unsigned long perf_aux_sample_size(struct perf_event *event, unsigned long max);
 void perf_aux_sample_output(struct perf_event *event, struct perf_output_handle *handle,
 			    unsigned long size);
 
-/* output.c: perf_output_end() of an overflow's sample; perf_event_overflow() sends the signal */
-void perf_output_end_overflow(struct perf_output_handle *handle);
-
 /* wakeup.c */
 void perf_buffer_notify(struct perf_buffer *rb, struct perf_event *event, bool signal);
 void perf_event_wakeup(struct perf_event *event);

@@ -229,7 +229,7 @@ int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data
  *
  * Nothing is counted as lost if that is not possible: the caller writes the records one by one.
  *
- * Context: any, NMI included; on success preemption stays off until perf_output_end_overflow()
+ * Context: any, NMI included; on success preemption stays off until perf_output_end()
  * Return: true if the caller can write them; false if it has to write them one by one
  */
 bool perf_output_begin_many(struct perf_output_handle *handle, struct perf_event *event,
@@ -254,7 +254,7 @@ bool perf_output_begin_many(struct perf_output_handle *handle, struct perf_event
 	return true;
 }
 
-static __always_inline void output_end(struct perf_output_handle *handle, bool signal)
+void perf_output_end(struct perf_output_handle *handle)
 {
 	struct perf_buffer *rb = handle->rb;
 	bool wake = perf_ring_publish(&rb->ring, handle->wakeup);
@@ -262,26 +262,8 @@ static __always_inline void output_end(struct perf_output_handle *handle, bool s
 	if (unlikely(handle->claimed))
 		output_unclaim(rb);
 	if (wake)
-		perf_buffer_notify(rb, handle->event, signal);
+		perf_buffer_notify(rb, handle->event, !handle->no_signal);
 	preempt_enable_notrace();
-}
-
-void perf_output_end(struct perf_output_handle *handle)
-{
-	output_end(handle, true);
-}
-
-/**
- * perf_output_end_overflow - end a record without SIGIO
- * @handle: the record
- *
- * For the sample of an overflow: perf_event_overflow() sends the signal.
- *
- * Context: as perf_output_begin()
- */
-void perf_output_end_overflow(struct perf_output_handle *handle)
-{
-	output_end(handle, false);
 }
 
 /**

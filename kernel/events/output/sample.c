@@ -674,8 +674,8 @@ static __always_inline void sample_drop_callchain(struct perf_sample_data *data)
 }
 
 /*
- * @prepare and @write: sample_prepare() and sample_write(), inline or as functions; @begin and
- * @end: one pair of perf_output_begin*() and perf_output_end*().
+ * @prepare and @write: sample_prepare() and sample_write(), inline or as functions; @begin: one of
+ * perf_output_begin*(). @overflow: perf_event_overflow(), the caller, sends the signal.
  */
 static __always_inline int sample_output(struct perf_event *event, struct perf_sample_data *data,
 					 struct pt_regs *regs,
@@ -689,7 +689,7 @@ static __always_inline int sample_output(struct perf_event *event, struct perf_s
 						       struct perf_event_header *header,
 						       struct perf_sample_data *data,
 						       struct perf_event *event),
-					 void (*end)(struct perf_output_handle *handle))
+					 bool overflow)
 {
 	struct perf_output_handle handle __uninitialized;
 	struct perf_event_header header __uninitialized;
@@ -711,8 +711,10 @@ static __always_inline int sample_output(struct perf_event *event, struct perf_s
 		write(&handle, &header, data, event);
 	if (event->attr.sample_type & PERF_SAMPLE_CALLCHAIN)
 		sample_drop_callchain(data);
-	if (likely(!ret))
-		end(&handle);
+	if (likely(!ret)) {
+		handle.no_signal = overflow;
+		perf_output_end(&handle);
+	}
 	return ret;
 }
 
@@ -720,7 +722,7 @@ void perf_event_output_forward(struct perf_event *event, struct perf_sample_data
 			       struct pt_regs *regs)
 {
 	sample_output(event, data, regs, sample_prepare, perf_output_begin_forward, sample_write,
-		      perf_output_end_overflow);
+		      true);
 }
 
 /* Fields that the driver sets for each sample of a batch, or that are the same in all of them. */
@@ -748,28 +750,28 @@ void perf_sample_batch_add(struct perf_sample_batch *batch, struct perf_sample_d
 
 void perf_sample_batch_end(struct perf_sample_batch *batch)
 {
-	perf_output_end_overflow(&batch->handle);
+	batch->handle.no_signal = 1;
+	perf_output_end(&batch->handle);
 }
 
 /* One body for what is written less often. */
 static noinline int sample_output_any(struct perf_event *event, struct perf_sample_data *data,
-				      struct pt_regs *regs,
-				      void (*end)(struct perf_output_handle *handle))
+				      struct pt_regs *regs, bool overflow)
 {
 	return sample_output(event, data, regs, perf_prepare_sample, perf_output_begin,
-			     perf_output_sample, end);
+			     perf_output_sample, overflow);
 }
 
 void perf_event_output_backward(struct perf_event *event, struct perf_sample_data *data,
 				struct pt_regs *regs)
 {
-	sample_output_any(event, data, regs, perf_output_end_overflow);
+	sample_output_any(event, data, regs, true);
 }
 
 int perf_event_output(struct perf_event *event, struct perf_sample_data *data,
 		      struct pt_regs *regs)
 {
-	return sample_output_any(event, data, regs, perf_output_end);
+	return sample_output_any(event, data, regs, false);
 }
 
 /* -------------------------------------------------------------- other records */
