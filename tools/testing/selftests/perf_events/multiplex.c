@@ -254,7 +254,10 @@ static bool shares_of_64(void)
 	return shares_of(64);
 }
 
-/* With n counters and more events, the shares of all events add up to n. */
+/*
+ * With n counters and more events, the shares of all events add up to n. Events are enabled and
+ * read one after the other, which adds a little: they do not count for the same time.
+ */
 static bool counters_are_used(void)
 {
 	struct mux m = { 0 };
@@ -270,7 +273,7 @@ static bool counters_are_used(void)
 		sum += m.t[i].running;
 	return expect_between("counters in use, in hundredths", sum * 100 / m.t[0].enabled,
 			      max_group_size(PERF_COUNT_HW_INSTRUCTIONS) * 100 - 10,
-			      max_group_size(PERF_COUNT_HW_INSTRUCTIONS) * 100);
+			      max_group_size(PERF_COUNT_HW_INSTRUCTIONS) * 100 + 3);
 }
 
 static const unsigned int mixed[] = { 1, 2, 3, 4, 4, 3, 2, 1, 3, 1, 4, 2 };
