@@ -171,8 +171,8 @@ static bool helper_do(char command)
 	}
 	if (read(helper_from, &answer, 1) != 1)
 		return false;
-	/* It waits for the next command before its events are looked at. */
-	usleep(100);
+	/* It waits for the next command before its events are looked at: also on a debug kernel. */
+	usleep(1000);
 	return true;
 }
 
