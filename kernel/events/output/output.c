@@ -221,6 +221,7 @@ int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data
 	return output_begin(handle, data, event, size, unlikely(is_write_backward(event)));
 }
 
+#ifdef CONFIG_CPU_SUP_INTEL
 /**
  * perf_output_begin_many - begin to write several records at once
  * @handle: result
@@ -253,6 +254,7 @@ bool perf_output_begin_many(struct perf_output_handle *handle, struct perf_event
 	output_seek(handle, rb, start);
 	return true;
 }
+#endif
 
 void perf_output_end(struct perf_output_handle *handle)
 {

@@ -239,6 +239,8 @@ int perf_event_overflow(struct perf_event *event, struct perf_sample_data *data,
 	return perf_event_overflow_throttle(event, true, data, regs);
 }
 
+/* Interrupts of many samples: the driver for Intel alone has them. */
+#ifdef CONFIG_CPU_SUP_INTEL
 bool perf_event_overflow_only_samples(struct perf_event *event)
 {
 	const struct perf_event *top = perf_event_top(event);
@@ -253,3 +255,4 @@ int perf_event_overflow_batched(struct perf_event *event, struct perf_sample_dat
 {
 	return is_sampling_event(event) && overflow_handle(event, data, regs);
 }
+#endif

@@ -725,6 +725,7 @@ void perf_event_output_forward(struct perf_event *event, struct perf_sample_data
 		      true);
 }
 
+#ifdef CONFIG_CPU_SUP_INTEL
 /* Fields that the driver sets for each sample of a batch, or that are the same in all of them. */
 #define BATCH_FIELDS	(WORD_FIELDS | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_TYPE |	\
 			 PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR)
@@ -753,6 +754,7 @@ void perf_sample_batch_end(struct perf_sample_batch *batch)
 	batch->handle.no_signal = 1;
 	perf_output_end(&batch->handle);
 }
+#endif
 
 /* One body for what is written less often. */
 static noinline int sample_output_any(struct perf_event *event, struct perf_sample_data *data,
