@@ -83,7 +83,8 @@ const struct x86_precise_line intel_pebs_tremont = {
 	PRECISE_CODE(0xc0, FIRST(4), PLAIN),	/* INST_RETIRED */		\
 	PRECISE_UMASK(AS_CYCLES(0x00c0), FIRST(4), PLAIN),			\
 	PRECISE_UMASK(AS_CYCLES(0x01c0), FIRST(4), PLAIN),			\
-	{ 0xc2, X86_SELECT_CODE, FIRST(4), X86_PRECISE_PLAIN }, /* UOPS_RETIRED, and its cycles */ \
+	/* UOPS_RETIRED, and the cycles of it */				\
+	{ 0xc2, X86_SELECT_CODE | SEL_EDGE, FIRST(4), X86_PRECISE_PLAIN },	\
 	PRECISE_CODE(0xc4, FIRST(4), PLAIN),	/* BR_INST_RETIRED */		\
 	_mispredicted,				/* BR_MISP_RETIRED */		\
 	PRECISE_CODE(0xc7, FIRST(4), PLAIN),	/* SSEX_UOPS_RETIRED */		\
