@@ -176,8 +176,9 @@ static bool group_has_event_of(struct perf_event *leader, const struct pmu *pmu)
 }
 
 /*
- * The PMU that schedules a group of software events can be unregistered: when no event of it is left
- * the group is scheduled as it was before one joined. The group stays if the PMU context of the leader's PMU has been dropped.
+ * The PMU that schedules a group of software events can be unregistered: when no event of it is
+ * left the group is scheduled as it was before one joined. The group stays if the PMU context of
+ * the leader's PMU has been dropped.
  */
 static noinline void group_leave_removable(struct perf_event *leader)
 {

@@ -617,7 +617,7 @@ static __always_inline void sample_fill_words(u64 *to, const struct perf_event_h
 }
 
 static noinline void sample_write_rest(struct perf_output_handle *handle,
-					 struct perf_sample_data *data, struct perf_event *event)
+				       struct perf_sample_data *data, struct perf_event *event)
 {
 	const struct perf_sample_layout *layout = &event->layout;
 

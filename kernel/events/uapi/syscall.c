@@ -307,7 +307,10 @@ static int open_bind_aux(struct perf_open *o)
 	return 0;
 }
 
-/* File that is never opened: event files have its path, and an open makes no dentry. */
+/*
+ * File that is never opened: event files have its path, and an open makes no dentry. It is made
+ * after anon_inode_init(), and before there are programs.
+ */
 static struct file *event_file __ro_after_init;
 
 static int __init event_file_init(void)
@@ -317,7 +320,6 @@ static int __init event_file_init(void)
 		panic("perf: no file for events: %pe\n", event_file);
 	return 0;
 }
-/* After anon_inode_init(), and before there are programs. */
 fs_initcall_sync(event_file_init);
 
 static int open_make_file(struct perf_open *o)

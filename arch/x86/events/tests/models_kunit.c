@@ -47,69 +47,70 @@ struct models_counters_case {
 	u64			counters;
 };
 
+static const struct models_counters_case counters_cases[] = {
+	{ &goldencove_model, 0x04a3, GENERAL(8) },
+	{ &goldencove_model, 0x05a3, GENERAL(4) },
+	{ &goldencove_model, 0x06a3, GENERAL(4) },
+	{ &goldencove_model, 0x0ca3, GENERAL(4) },
+	{ &nehalem_model, 0x014c, GENERAL(2) }, { &nehalem_model, 0x0152, GENERAL(2) },
+	{ &nehalem_model, 0x0153, GENERAL(2) },
+	{ &westmere_model, 0x014c, GENERAL(2) }, { &westmere_model, 0x0152, GENERAL(2) },
+	{ &westmere_model, 0x014e, GENERAL(2) },
+	{ &icelake_model, 0x0155, GENERAL(4) }, { &icelake_model, 0x0156, GENERAL(4) },
+	{ &icelake_model, 0x10ef, GENERAL(4) }, { &icelake_model, 0x01cd, GENERAL(8) },
+	{ &goldencove_model, 0x01cd, GENERAL(8) & ~BIT_ULL(0) },
+	{ &redwoodcove_model, 0x01cd, GENERAL(8) & ~BIT_ULL(0) },
+	{ &goldencove_model, 0x02cd, BIT_ULL(0) },
+	{ &goldencove_model, 0x0148, GENERAL(4) },
+	{ &goldencove_x_model, 0x01ce, 1 }, { &goldencove_x_model, 0x02ce, 1 },
+	{ &lioncove_model, 0x01cd, GENERAL(8) & ~GENERAL(2) },
+	{ &lioncove_model, 0x02cd, GENERAL(2) },
+	{ &lioncove_model, 0x0148, BIT_ULL(2) }, { &lioncove_model, 0x0175, BIT_ULL(2) },
+	{ &lioncove_model, 0x10a4, BIT_ULL(3) }, { &lioncove_model, 0x04a4, BIT_ULL(0) },
+	{ &lioncove_model, 0x01b1, BIT_ULL(3) }, { &lioncove_model, 0x10b1, GENERAL(8) },
+	{ &lioncove_model, 0x0e11, GENERAL(8) }, { &lioncove_model, 0x81d0, GENERAL(4) },
+	{ &gracemont_model, 0x05d0, GENERAL(2) }, { &gracemont_model, 0x06d0, GENERAL(8) },
+	{ &crestmont_model, 0x05d0, GENERAL(2) }, { &skymont_model, 0x05d0, GENERAL(8) },
+	{ &sandybridge_model, 0x0279, GENERAL(4) },
+	{ &sandybridge_model, 0x0179, GENERAL(8) },
+	{ &sandybridge_model, 0x81d0, GENERAL(4) },
+	{ &sandybridge_model, 0x02d4, GENERAL(8) },
+	{ &ivybridge_model, 0x81d0, GENERAL(4) },
+	{ &ivybridge_ep_model, 0x01d3, GENERAL(4) },
+	{ &haswell_model, 0x01d1, GENERAL(4) }, { &broadwell_model, 0x01d2, GENERAL(4) },
+	{ &sandybridge_model, 0x019c, GENERAL(4) }, { &haswell_model, 0x019c, GENERAL(4) },
+	{ &broadwell_model, 0x019c, GENERAL(4) }, { &skylake_model, 0x019c, GENERAL(8) },
+	{ &haswell_model, 0x01a3, GENERAL(8) }, { &haswell_model, 0x02a3, GENERAL(4) },
+	{ &haswell_model, 0x05a3, GENERAL(4) }, { &haswell_model, 0x06a3, GENERAL(4) },
+	{ &haswell_model, 0x01b1, GENERAL(4) }, { &haswell_model, 0x11bc, GENERAL(4) },
+	{ &skylake_model, 0x04d4, GENERAL(4) },
+	{ &sandybridge_model, 0x01b7, GENERAL(4) },
+	{ &sandybridge_ep_model, 0x01bb, GENERAL(4) },
+	{ &ivybridge_model, 0x01b7, GENERAL(4) }, { &ivybridge_model, 0x01bb, GENERAL(4) },
+	{ &haswell_model, 0x01b7, GENERAL(4) }, { &haswell_model, 0x01bb, GENERAL(4) },
+	{ &broadwell_model, 0x01b7, GENERAL(4) }, { &broadwell_model, 0x01bb, GENERAL(4) },
+	{ &skylake_model, 0x01b7, GENERAL(4) }, { &skylake_model, 0x01bb, GENERAL(4) },
+	{ &icelake_model, 0x01c0, ARCH(0, 1) }, { &icelake_model, 0x0100, ARCH(0, 1) },
+	{ &icelake_model, 0x018001c0, GENERAL(8) },	/* INST_RETIRED.STALL_CYCLES */
+	{ &lioncove_model, 0x012a, GENERAL(4) }, { &lioncove_model, 0x012b, GENERAL(4) },
+	{ &goldencove_model, 0x013c, GENERAL(8) | X86_FIXED(2) },
+	{ &redwoodcove_model, 0x013c, GENERAL(8) | X86_FIXED(2) },
+	{ &gracemont_model, 0x013c, GENERAL(8) | X86_FIXED(2) },
+	{ &gracemont_model, 0x013c | ARCH_PERFMON_EVENTSEL_EDGE, GENERAL(8) },
+};
+
 static void events_have_their_counters(struct kunit *test)
 {
-	static const struct models_counters_case events[] = {
-		{ &goldencove_model, 0x04a3, GENERAL(8) },
-		{ &goldencove_model, 0x05a3, GENERAL(4) },
-		{ &goldencove_model, 0x06a3, GENERAL(4) },
-		{ &goldencove_model, 0x0ca3, GENERAL(4) },
-		{ &nehalem_model, 0x014c, GENERAL(2) }, { &nehalem_model, 0x0152, GENERAL(2) },
-		{ &nehalem_model, 0x0153, GENERAL(2) },
-		{ &westmere_model, 0x014c, GENERAL(2) }, { &westmere_model, 0x0152, GENERAL(2) },
-		{ &westmere_model, 0x014e, GENERAL(2) },
-		{ &icelake_model, 0x0155, GENERAL(4) }, { &icelake_model, 0x0156, GENERAL(4) },
-		{ &icelake_model, 0x10ef, GENERAL(4) }, { &icelake_model, 0x01cd, GENERAL(8) },
-		{ &goldencove_model, 0x01cd, GENERAL(8) & ~BIT_ULL(0) },
-		{ &redwoodcove_model, 0x01cd, GENERAL(8) & ~BIT_ULL(0) },
-		{ &goldencove_model, 0x02cd, BIT_ULL(0) },
-		{ &goldencove_model, 0x0148, GENERAL(4) },
-		{ &goldencove_x_model, 0x01ce, 1 }, { &goldencove_x_model, 0x02ce, 1 },
-		{ &lioncove_model, 0x01cd, GENERAL(8) & ~GENERAL(2) },
-		{ &lioncove_model, 0x02cd, GENERAL(2) },
-		{ &lioncove_model, 0x0148, BIT_ULL(2) }, { &lioncove_model, 0x0175, BIT_ULL(2) },
-		{ &lioncove_model, 0x10a4, BIT_ULL(3) }, { &lioncove_model, 0x04a4, BIT_ULL(0) },
-		{ &lioncove_model, 0x01b1, BIT_ULL(3) }, { &lioncove_model, 0x10b1, GENERAL(8) },
-		{ &lioncove_model, 0x0e11, GENERAL(8) }, { &lioncove_model, 0x81d0, GENERAL(4) },
-		{ &gracemont_model, 0x05d0, GENERAL(2) }, { &gracemont_model, 0x06d0, GENERAL(8) },
-		{ &crestmont_model, 0x05d0, GENERAL(2) }, { &skymont_model, 0x05d0, GENERAL(8) },
-		{ &sandybridge_model, 0x0279, GENERAL(4) },
-		{ &sandybridge_model, 0x0179, GENERAL(8) },
-		{ &sandybridge_model, 0x81d0, GENERAL(4) },
-		{ &sandybridge_model, 0x02d4, GENERAL(8) },
-		{ &ivybridge_model, 0x81d0, GENERAL(4) },
-		{ &ivybridge_ep_model, 0x01d3, GENERAL(4) },
-		{ &haswell_model, 0x01d1, GENERAL(4) }, { &broadwell_model, 0x01d2, GENERAL(4) },
-		{ &sandybridge_model, 0x019c, GENERAL(4) }, { &haswell_model, 0x019c, GENERAL(4) },
-		{ &broadwell_model, 0x019c, GENERAL(4) }, { &skylake_model, 0x019c, GENERAL(8) },
-		{ &haswell_model, 0x01a3, GENERAL(8) }, { &haswell_model, 0x02a3, GENERAL(4) },
-		{ &haswell_model, 0x05a3, GENERAL(4) }, { &haswell_model, 0x06a3, GENERAL(4) },
-		{ &haswell_model, 0x01b1, GENERAL(4) }, { &haswell_model, 0x11bc, GENERAL(4) },
-		{ &skylake_model, 0x04d4, GENERAL(4) },
-		{ &sandybridge_model, 0x01b7, GENERAL(4) },
-		{ &sandybridge_ep_model, 0x01bb, GENERAL(4) },
-		{ &ivybridge_model, 0x01b7, GENERAL(4) }, { &ivybridge_model, 0x01bb, GENERAL(4) },
-		{ &haswell_model, 0x01b7, GENERAL(4) }, { &haswell_model, 0x01bb, GENERAL(4) },
-		{ &broadwell_model, 0x01b7, GENERAL(4) }, { &broadwell_model, 0x01bb, GENERAL(4) },
-		{ &skylake_model, 0x01b7, GENERAL(4) }, { &skylake_model, 0x01bb, GENERAL(4) },
-		{ &icelake_model, 0x01c0, ARCH(0, 1) }, { &icelake_model, 0x0100, ARCH(0, 1) },
-		{ &icelake_model, 0x018001c0, GENERAL(8) },	/* INST_RETIRED.STALL_CYCLES */
-		{ &lioncove_model, 0x012a, GENERAL(4) }, { &lioncove_model, 0x012b, GENERAL(4) },
-		{ &goldencove_model, 0x013c, GENERAL(8) | X86_FIXED(2) },
-		{ &redwoodcove_model, 0x013c, GENERAL(8) | X86_FIXED(2) },
-		{ &gracemont_model, 0x013c, GENERAL(8) | X86_FIXED(2) },
-		{ &gracemont_model, 0x013c | ARCH_PERFMON_EVENTSEL_EDGE, GENERAL(8) },
-	};
 	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, xpmu);
 	xpmu->counters = ARCH(8, 4);
-	for (i = 0; i < ARRAY_SIZE(events); i++) {
-		xpmu->model = events[i].model;
-		KUNIT_EXPECT_EQ_MSG(test, x86_rule_counters(xpmu, events[i].config),
-				    events[i].counters,
-				    "%s %#llx", xpmu->model->name, events[i].config);
+	for (i = 0; i < ARRAY_SIZE(counters_cases); i++) {
+		xpmu->model = counters_cases[i].model;
+		KUNIT_EXPECT_EQ_MSG(test, x86_rule_counters(xpmu, counters_cases[i].config),
+				    counters_cases[i].counters,
+				    "%s %#llx", xpmu->model->name, counters_cases[i].config);
 	}
 }
 
