@@ -171,6 +171,7 @@ static __always_inline bool callchain_read_user(u64 *to, unsigned int n, unsigne
 
 	if (!user_read_access_begin(from, n * size))
 		return false;
+#pragma GCC unroll 2
 	for (i = 0; i < n; i++) {
 		if (size == sizeof(u64)) {
 			unsafe_get_user(to[i], (u64 __user *)from + i, fault);
@@ -195,6 +196,23 @@ static __always_inline bool callchain_is_frame(u64 at, unsigned int size, unsign
 	return at && stack + at >= PAGE_SIZE && IS_ALIGNED(at, size == sizeof(u64) ? 8 : 4);
 }
 
+/*
+ * Adds the return addresses of the frame at @at and of its callers. @size is a constant: each size
+ * of words has code of its own.
+ */
+static __always_inline void callchain_follow(struct perf_callchain_entry_ctx *entry, u64 at,
+					     unsigned int size, unsigned long stack,
+					     unsigned long base)
+{
+	u64 frame[2] __uninitialized;
+
+	for (; callchain_is_frame(at, size, stack); at = frame[0]) {
+		if (!callchain_read_user(frame, 2, size, stack + at) || !frame[1] ||
+		    perf_callchain_store(entry, base + frame[1]))
+			return;
+	}
+}
+
 /**
  * perf_callchain_user - add a program's return addresses to a call chain
  * @entry: call chain to extend
@@ -209,7 +227,7 @@ void perf_callchain_user(struct perf_callchain_entry_ctx *entry, struct pt_regs 
 {
 	unsigned int size = user_64bit_mode(regs) ? sizeof(u64) : sizeof(u32);
 	unsigned long stack = 0, base = 0;
-	u64 frame[2] = { regs->bp };
+	u64 caller;
 
 	if (perf_guest_state())
 		return;
@@ -229,14 +247,11 @@ void perf_callchain_user(struct perf_callchain_entry_ctx *entry, struct pt_regs 
 
 	pagefault_disable();
 	if (callchain_at_function_entry(regs) &&
-	    callchain_read_user(&frame[1], 1, size, stack + regs->sp))
-		perf_callchain_store(entry, base + frame[1]);
-
-	while (callchain_is_frame(frame[0], size, stack)) {
-		if (!callchain_read_user(frame, 2, size, stack + frame[0]))
-			break;
-		if (!frame[1] || perf_callchain_store(entry, base + frame[1]))
-			break;
-	}
+	    callchain_read_user(&caller, 1, size, stack + regs->sp))
+		perf_callchain_store(entry, base + caller);
+	if (likely(size == sizeof(u64)))
+		callchain_follow(entry, regs->bp, sizeof(u64), 0, 0);
+	else
+		callchain_follow(entry, regs->bp, sizeof(u32), stack, base);
 	pagefault_enable();
 }
