@@ -270,11 +270,20 @@ static void sample_prepare_intr_regs(struct perf_sample_data *data, struct perf_
 static noinline void sample_write_regs(struct perf_output_handle *handle,
 				       const struct perf_regs *regs, u64 mask)
 {
+	u64 *at;
+
 	sample_put_u64(handle, regs->abi);
 	if (regs->abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
-	for (; mask; mask &= mask - 1)
-		perf_output_put_u64(handle, perf_reg_value(regs->regs, __ffs64(mask)));
+	at = perf_output_span(handle, hweight64(mask) * sizeof(u64));
+	for (; mask; mask &= mask - 1) {
+		u64 value = perf_reg_value(regs->regs, __ffs64(mask));
+
+		if (likely(at))
+			*at++ = value;
+		else
+			sample_put_u64(handle, value);
+	}
 }
 
 static void sample_write_user_regs(struct perf_output_handle *handle, struct perf_sample_data *data,
