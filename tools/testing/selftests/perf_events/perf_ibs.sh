@@ -25,8 +25,8 @@ cat >runs <<END
 #!/bin/sh
 for i in \$(seq $runs); do
 	(
-		n=\$((i * 12345))
-		while [ \$n -gt 0 ]; do n=\$((n / 3)); done
+		n=\$i
+		while [ \$n -gt 0 ]; do n=\$((n - 1)); done
 		exec $program
 	)
 done

@@ -57,7 +57,7 @@ struct way {
 typedef void look_fn(const struct sample *s, const struct perf_branch_entry *e, void *data);
 
 /* Samples of the loop; their number, or -1 if this CPU does not have the filter. */
-static int look_at_samples(const struct perf_event_attr *attr, look_fn *look, void *data)
+static int look_at_samples(struct perf_event_attr *attr, look_fn *look, void *data)
 {
 	struct perf_event_header *h;
 	struct ring ring;
@@ -166,6 +166,7 @@ static bool way_is_right(void)
 	struct way way;
 
 	need_branches();
+	need_short_interrupts();
 	require_exact_instructions();
 	learn_way(&way);
 	for (unsigned int i = 0; i < way.nr; i++) {
@@ -195,6 +196,7 @@ static bool counter_agrees(void)
 	int fd;
 
 	need_branches();
+	need_short_interrupts();
 	require_exact_instructions();
 	learn_way(&way);
 	each = way.nr - 2;
@@ -354,6 +356,7 @@ static bool filters_are_exact(uint64_t level)
 	bool good = true;
 
 	need_branches();
+	need_short_interrupts();
 	require_exact_instructions();
 	learn_way(&f.way);
 	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -409,6 +412,7 @@ static bool interrupt_is_not_shown(void)
 	struct interrupt found = { .entry = kernel_function("asm_exc_nmi") };
 
 	need_branches();
+	need_short_interrupts();
 	require_exact_instructions();
 	if (!found.entry)
 		skip_case("addresses in /proc/kallsyms");
