@@ -243,9 +243,6 @@ struct perf_schedule {
  * @scope: enum perf_pmu_scope
  * @pmu_disable_count: nesting depth of perf_pmu_disable() on each CPU; core
  * @cpu_pmu_context: state of the PMU on each CPU; core
- * @nr_users: events, and their uses of a PMU context, while @removable; core
- * @removable: the PMU may be unregistered: it is a module's, or has a dynamic type and no counters;
- *	core
  * @exclusive_cnt: number of CPU events (> 0) or task events (< 0) of a PERF_PMU_CAP_EXCLUSIVE PMU;
  *	core
  * @task_ctx_nr: perf_hw_context or perf_sw_context if tasks can have events of this PMU,
@@ -309,8 +306,6 @@ struct pmu {
 	unsigned int				scope;
 	int __percpu				*pmu_disable_count;
 	struct perf_cpu_pmu_context __percpu	*cpu_pmu_context;
-	atomic_t				nr_users;
-	bool					removable;
 	atomic_t				exclusive_cnt;
 	int					task_ctx_nr;
 	int					hrtimer_interval_ms;
@@ -365,11 +360,9 @@ int perf_pmu_register(struct pmu *pmu, const char *name, int type);
 
 /**
  * perf_pmu_unregister - unregister a PMU
- * @pmu: the PMU; no more events of it can be opened
+ * @pmu: PMU without events
  *
- * The function waits until the events of the PMU are closed.
- *
- * Context: process context, may sleep; no lock that @event_init or perf_event::destroy takes
+ * Context: process context, may sleep
  */
 void perf_pmu_unregister(struct pmu *pmu);
 

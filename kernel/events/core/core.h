@@ -490,8 +490,6 @@ extern struct mutex perf_pmus_lock;
 extern struct srcu_struct perf_pmus_srcu;
 int  perf_pmu_check_type(const struct perf_event_attr *attr);
 struct pmu *perf_pmu_init_event(struct perf_event *event);
-void perf_pmu_hold(struct pmu *pmu);
-void perf_pmu_release(struct pmu *pmu);
 bool perf_pmu_supports_cpu(struct pmu *pmu, int cpu);
 bool perf_pmu_is_partial(struct pmu *pmu);
 int  perf_exclusive_get(struct perf_event *event);

@@ -7,7 +7,6 @@
  */
 #include <linux/idr.h>
 #include <linux/module.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "core.h"
@@ -131,7 +130,6 @@ int __cold perf_pmu_register(struct pmu *pmu, const char *name, int type)
 		pmu->name = name;
 	pmu_fill_ops(pmu);
 	atomic_set(&pmu->exclusive_cnt, 0);
-	atomic_set(&pmu->nr_users, 0);
 
 	ret = pmu_alloc_cpu_state(pmu);
 	if (ret)
@@ -140,7 +138,6 @@ int __cold perf_pmu_register(struct pmu *pmu, const char *name, int type)
 	if (ret < 0)
 		goto err_state;
 	pmu->type = ret;
-	pmu->removable = pmu->module || (ret >= PERF_TYPE_MAX && !perf_pmu_has_counters(pmu));
 
 	if (perf_pmu_bus_running && !pmu->dev) {
 		ret = perf_pmu_dev_alloc(pmu);
@@ -160,32 +157,6 @@ err_state:
 }
 EXPORT_SYMBOL_GPL(perf_pmu_register);
 
-/**
- * perf_pmu_hold - count a user of a PMU
- * @pmu: PMU that is removable and has an event already
- *
- * Context: any
- */
-void perf_pmu_hold(struct pmu *pmu)
-{
-	__module_get(pmu->module);
-	atomic_inc(&pmu->nr_users);
-}
-
-/**
- * perf_pmu_release - end the use of a PMU
- * @pmu: PMU that is removable; it may be unregistered and freed from here on
- *
- * Context: any
- */
-void perf_pmu_release(struct pmu *pmu)
-{
-	struct module *module = pmu->module;
-
-	atomic_fetch_dec_release(&pmu->nr_users);	/* [users] */
-	module_put(module);
-}
-
 void __cold perf_pmu_unregister(struct pmu *pmu)
 {
 	scoped_guard(mutex, &perf_pmus_lock) {
@@ -195,9 +166,6 @@ void __cold perf_pmu_unregister(struct pmu *pmu)
 	/* The list is walked under SRCU; pmu_find_type() looks up numbers under RCU. */
 	synchronize_srcu(&perf_pmus_srcu);
 	synchronize_rcu();
-	/* No event is added any more. A device may be removed while some are open. */
-	while (atomic_read_acquire(&pmu->nr_users))	/* [users] */
-		schedule_timeout_idle(HZ / 20);
 
 	scoped_guard(mutex, &perf_pmus_lock) {
 		if (perf_pmu_bus_running && pmu->dev && pmu->dev != PMU_NULL_DEV)
@@ -445,8 +413,6 @@ static int pmu_try_event(struct pmu *pmu, struct perf_event *event)
 	if (!try_module_get(pmu->module))
 		return perf_refuse(-ENODEV, "type: the PMU's module is going away");
 
-	if (pmu->removable)
-		atomic_inc(&pmu->nr_users);
 	event->pmu = pmu;
 	reasons = perf_refusals();
 	ret = pmu_init_in_group(event);
@@ -462,8 +428,7 @@ static int pmu_try_event(struct pmu *pmu, struct perf_event *event)
 	/* A driver that fails may have set it, and undoes its own work. */
 	event->destroy = NULL;
 	event->pmu = NULL;
-	if (pmu->removable)
-		perf_pmu_release(pmu);
+	module_put(pmu->module);
 	return ret;
 }
 

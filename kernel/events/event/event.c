@@ -14,6 +14,7 @@
  *
  * Locks: none; an event that is not installed has one user.
  */
+#include <linux/module.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/trace_events.h>
@@ -424,8 +425,8 @@ void perf_event_free(struct perf_event *event)
 	/* After perf_event::destroy, which may use the target. */
 	if (event->hw.target)
 		put_task_struct(event->hw.target);
-	if (event->pmu && event->pmu->removable)
-		perf_pmu_release(event->pmu);
+	if (event->pmu)
+		module_put(event->pmu->module);
 	if (parent)
 		atomic_inc(&parent->late_children);
 	call_rcu(&event->rcu_head, event_free_rcu);

@@ -7,18 +7,26 @@
  *
  * Locks: ctx->lock, where the context may be changed.
  */
+#include <linux/module.h>
+
 #include "ops.h"
 
 /*
- * Every event that is scheduled in the PMU context keeps the PMU. When the last event of that PMU
- * itself leaves a group, the rest leaves the PMU context: group_leave_removable().
+ * Every event that is scheduled in the PMU context keeps the PMU's module. When the last event of
+ * that PMU itself leaves a group, the rest leaves the PMU context: group_leave_module().
  */
 static noinline void group_epc_get(struct perf_event_pmu_context *epc)
 {
-	if (unlikely(epc->pmu->removable))
-		perf_pmu_hold(epc->pmu);
+	if (unlikely(epc->pmu->module))
+		__module_get(epc->pmu->module);
 	if (!epc->nr_events++ && perf_pmu_has_counters(epc->pmu))
 		list_add(&epc->counter_entry, &epc->ctx->counter_list);
+}
+
+/* Only PMUs of modules and PMUs without counters of a dynamic type can be unregistered. */
+static bool group_pmu_is_removable(const struct pmu *pmu)
+{
+	return pmu->module || (pmu->type >= PERF_TYPE_MAX && !perf_pmu_has_counters(pmu));
 }
 
 /**
@@ -35,7 +43,7 @@ void perf_epc_drop_unused(struct perf_event_pmu_context *epc)
 	struct perf_event_context *ctx = epc->ctx;
 
 	lockdep_assert_held(&ctx->lock);
-	if (!epc->nr_events && epc->pmu->removable && (ctx->task || ctx->cgrp))
+	if (!epc->nr_events && group_pmu_is_removable(epc->pmu) && (ctx->task || ctx->cgrp))
 		list_move(&epc->entry, &ctx->dropped);
 }
 
@@ -47,7 +55,7 @@ void perf_epc_drop_unused(struct perf_event_pmu_context *epc)
  */
 void perf_epc_put(struct perf_event_pmu_context *epc)
 {
-	struct pmu *pmu = epc->pmu;
+	struct module *module = epc->pmu->module;
 
 	lockdep_assert_held(&epc->ctx->lock);
 	if (!--epc->nr_events) {
@@ -59,8 +67,8 @@ void perf_epc_put(struct perf_event_pmu_context *epc)
 		perf_epc_drop_unused(epc);
 	}
 	/* Last: the PMU may be unregistered then. */
-	if (unlikely(pmu->removable))
-		perf_pmu_release(pmu);
+	if (unlikely(module))
+		module_put(module);
 }
 
 /* Moves the members of a group, which does not run, to the PMU context of its first counter. */
@@ -176,11 +184,11 @@ static bool group_has_event_of(struct perf_event *leader, const struct pmu *pmu)
 }
 
 /*
- * The PMU that schedules a group of software events can be unregistered: when no event of it is
- * left the group is scheduled as it was before one joined. The group stays if the PMU context of
- * the leader's PMU has been dropped.
+ * The PMU that schedules a group of software events is a module's: no event of it is left, so the
+ * group is scheduled as it was before one joined, and the module can be unloaded. The group stays
+ * if the PMU context of the leader's PMU has been dropped.
  */
-static noinline void group_leave_removable(struct perf_event *leader)
+static noinline void group_leave_module(struct perf_event *leader)
 {
 	struct perf_event_pmu_context *epc = perf_epc_find(leader->ctx, leader->pmu);
 	bool queued = perf_group_queued(leader);
@@ -212,8 +220,8 @@ static void group_make_leader(struct perf_event *event)
 	event->group_caps = event->event_caps;
 	event->attach_state &= ~PERF_ATTACH_GROUP;
 	event->round = 0;
-	if (unlikely(event->pmu_ctx->pmu->removable))
-		group_leave_removable(event);
+	if (unlikely(event->pmu_ctx->pmu->module))
+		group_leave_module(event);
 
 	if (fails) {
 		if (event->state >= PERF_EVENT_STATE_INACTIVE)
@@ -244,8 +252,8 @@ static void group_leave(struct perf_event *event, bool runs_on)
 	group_drop_aux(event, leader);
 	if (!runs_on)
 		perf_sched_group_changed(leader);
-	if (unlikely(leader->pmu_ctx->pmu->removable))
-		group_leave_removable(leader);
+	if (unlikely(leader->pmu_ctx->pmu->module))
+		group_leave_module(leader);
 }
 
 static void group_dissolve(struct perf_event *leader)

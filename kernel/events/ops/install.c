@@ -7,6 +7,7 @@
  *
  * Locks: ctx->mutex; the lists change under ctx->lock, where perf_ctx_call() runs its function.
  */
+#include <linux/module.h>
 
 #include "ops.h"
 
@@ -324,8 +325,8 @@ void perf_detach_all_locked(struct perf_event_context *ctx)
 		INIT_LIST_HEAD(&event->group_entry);
 		INIT_LIST_HEAD(&event->pinned_entry);
 		event->attach_state &= ~PERF_ATTACH_CONTEXT;
-		if (unlikely(event->pmu_ctx->pmu->removable))
-			perf_pmu_release(event->pmu_ctx->pmu);
+		if (unlikely(event->pmu_ctx->pmu->module))
+			module_put(event->pmu_ctx->pmu->module);
 		event->pmu_ctx = NULL;
 	}
 	install_clear_queues(ctx);

@@ -76,7 +76,6 @@ static void test_module_of_a_group(struct kunit *test)
 	module.state = MODULE_STATE_LIVE;
 	atomic_set(&module.refcnt, 1);
 	f->pmu.module = &module;
-	f->pmu.removable = true;
 	counter = fake_pmu_try_open(test, &attr, leader);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(counter));
 	KUNIT_EXPECT_GT(test, module_refcount(&module), 0);
@@ -97,8 +96,6 @@ static void test_module_of_a_group(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)leader->state, PERF_EVENT_STATE_ACTIVE);
 	KUNIT_EXPECT_EQ(test, module_refcount(&module), 0);
 	fake_pmu_close_all(f);
-	KUNIT_EXPECT_EQ(test, atomic_read(&f->pmu.nr_users), 0);
-	f->pmu.removable = false;
 	f->pmu.module = NULL;
 }
 #endif

@@ -130,38 +130,6 @@ static void test_unregister_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, late.ret, -EINVAL);
 }
 
-/* perf_pmu_unregister() waits for the end of each event, and of its use of a PMU context. */
-static void test_unregister_waits_for_events(struct kunit *test)
-{
-	struct removal removal = {};
-	struct meter *m = test->priv;
-	struct perf_event_attr attr;
-	struct task_struct *task;
-
-	m->pmu.task_ctx_nr = perf_sw_context;
-	KUNIT_ASSERT_EQ(test, meter_register(m), 0);
-	attr = meter_attr(m);
-	meter_open_on(test, 0, NULL);
-	meter_open(test, &attr, -1, current, NULL);
-	KUNIT_EXPECT_EQ(test, atomic_read(&m->pmu.nr_users), 4);
-	removal.pmu = &m->pmu;
-	init_completion(&removal.done);
-	m->registered = false;
-	task = kthread_run(pmu_unregister_work, &removal, "perf-unregister");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&removal.done, HZ / 5), 0);
-	expect_refused(test, &attr, 0, -ENOENT);
-	/* Those that are open count. */
-	atomic64_add(5, &m->now);
-	KUNIT_EXPECT_EQ(test, value_of(m->event[0]), 5);
-	KUNIT_EXPECT_EQ(test, value_of(m->event[1]), 5);
-	perf_event_release_kernel(m->event[--m->nr]);
-	KUNIT_EXPECT_EQ(test, wait_for_completion_timeout(&removal.done, HZ / 5), 0);
-	perf_event_release_kernel(m->event[--m->nr]);
-	wait_for_completion(&removal.done);
-	KUNIT_EXPECT_EQ(test, atomic_read(&m->pmu.nr_users), 0);
-}
-
 static void set_filter(struct kunit *test, struct perf_event *event, const char *text)
 {
 	void __user *user = user_page(test);
@@ -290,7 +258,6 @@ static struct kunit_case pmu_cases[] = {
 	KUNIT_CASE(test_pmu_of_cpus),
 	KUNIT_CASE(test_unregister_removes_task_context),
 	KUNIT_CASE(test_unregister_waits),
-	KUNIT_CASE(test_unregister_waits_for_events),
 	KUNIT_CASE(test_ranges_are_programmed),
 	KUNIT_CASE(test_scope_of_the_system),
 	KUNIT_CASE(test_group_has_one_pmu_context),
