@@ -159,25 +159,27 @@ static bool callchain_at_function_entry(struct pt_regs *regs)
 }
 
 /*
- * Reads @n words of @size bytes at @addr into @to; false if the memory is not accessible. Page
- * faults are disabled, and nmi_uaccess_okay() is true.
+ * Reads @n words, one or two, of @size bytes at @addr into @to; false if the memory is not
+ * accessible. Page faults are disabled, and nmi_uaccess_okay() is true.
  */
 static __always_inline bool callchain_read_user(u64 *to, unsigned int n, unsigned int size,
 						unsigned long addr)
 {
 	void __user *from = (void __user *)addr;
-	unsigned int i;
 	u32 narrow;
 
 	if (!user_read_access_begin(from, n * size))
 		return false;
-#pragma GCC unroll 2
-	for (i = 0; i < n; i++) {
-		if (size == sizeof(u64)) {
-			unsafe_get_user(to[i], (u64 __user *)from + i, fault);
-		} else {
-			unsafe_get_user(narrow, (u32 __user *)from + i, fault);
-			to[i] = narrow;
+	if (size == sizeof(u64)) {
+		unsafe_get_user(to[0], (u64 __user *)from, fault);
+		if (n > 1)
+			unsafe_get_user(to[1], (u64 __user *)from + 1, fault);
+	} else {
+		unsafe_get_user(narrow, (u32 __user *)from, fault);
+		to[0] = narrow;
+		if (n > 1) {
+			unsafe_get_user(narrow, (u32 __user *)from + 1, fault);
+			to[1] = narrow;
 		}
 	}
 	user_read_access_end();
