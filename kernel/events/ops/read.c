@@ -198,6 +198,7 @@ static void read_add_exited_counts(struct reading *r)
 	struct perf_event *sibling;
 	unsigned int i = 0;
 
+	lockdep_assert_held(&r->event->child_mutex);
 	r->value[i++].count += atomic64_read(&r->event->child_count);
 	if (!r->group)
 		return;

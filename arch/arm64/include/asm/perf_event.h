@@ -12,7 +12,7 @@
 #ifdef CONFIG_PERF_EVENTS
 struct pt_regs;
 
-/* Without guests the two inlines of linux/perf/hooks.h are enough. */
+/* Without guests the macros of linux/perf/hooks.h are enough. */
 #ifdef CONFIG_GUEST_PERF_EVENTS
 unsigned long perf_instruction_pointer(struct pt_regs *regs);
 unsigned long perf_misc_flags(struct pt_regs *regs);
