@@ -357,6 +357,20 @@ static void load_words(const char *from, unsigned long n)
 		     : "+S" (from), "+c" (n) : "i" (STRIDE) : "rax", "memory", "cc");
 }
 
+static char load_data[DATA_PAGES * 4096] __aligned(4096);
+
+/* The event's samples of loads from load_data are in @ring. */
+static void sample_loads(int fd, struct ring *ring)
+{
+	if (!ring_map(ring, fd, 64))
+		fail_case("mmap");
+	memset(load_data, 0, sizeof(load_data));
+	event_enable(fd);
+	for (int i = 0; i < 200; i++)
+		load_words(load_data, sizeof(load_data) / STRIDE);
+	event_disable(fd);
+}
+
 /* The machine's rule for the cycles that a load takes. */
 static uint64_t cycles_of_load(uint64_t address)
 {
@@ -366,8 +380,7 @@ static uint64_t cycles_of_load(uint64_t address)
 /* Only loads above the threshold are events; each sample has the address that RSI had. */
 static bool loads_have_their_data(void)
 {
-	unsigned int samples = 0, wrong = 0, outside = 0, n = DATA_PAGES * 4096 / STRIDE;
-	static char data[DATA_PAGES * 4096] __aligned(4096);
+	unsigned int samples = 0, wrong = 0, outside = 0;
 	struct perf_event_header *h;
 	struct perf_event_attr attr;
 	struct ring ring;
@@ -390,13 +403,7 @@ static bool loads_have_their_data(void)
 		attr.sample_type &= ~PERF_SAMPLE_DATA_SRC;
 	}
 	fd = open_self(&attr, -1);
-	if (!ring_map(&ring, fd, 64))
-		fail_case("mmap");
-	memset(data, 0, sizeof(data));
-	event_enable(fd);
-	for (int i = 0; i < 200; i++)
-		load_words(data, n);
-	event_disable(fd);
+	sample_loads(fd, &ring);
 	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
 		union perf_mem_data_src source;
 		uint64_t cycles;
@@ -405,7 +412,7 @@ static bool loads_have_their_data(void)
 		sample_parse(&s, h, &attr);
 		source.val = s.data_src;
 		samples++;
-		if (s.addr - (uint64_t)data >= sizeof(data)) {
+		if (s.addr - (uint64_t)load_data >= sizeof(load_data)) {
 			outside++;
 			continue;
 		}
@@ -420,26 +427,19 @@ static bool loads_have_their_data(void)
 	       expect_eq("samples with wrong data", wrong, 0);
 }
 
-/* Each sample of the loads that @config counts has the address that RSI had. */
+/* Each sample of the event's loads has the address that RSI had. */
 static bool load_samples_have_address(int fd, const struct perf_event_attr *attr)
 {
-	static char data[DATA_PAGES * 4096] __aligned(4096);
-	unsigned int samples = 0, wrong = 0, n = DATA_PAGES * 4096 / STRIDE;
+	unsigned int samples = 0, wrong = 0;
 	struct perf_event_header *h;
 	struct ring ring;
 
-	if (!ring_map(&ring, fd, 64))
-		fail_case("mmap");
-	memset(data, 0, sizeof(data));
-	event_enable(fd);
-	for (int i = 0; i < 200; i++)
-		load_words(data, n);
-	event_disable(fd);
+	sample_loads(fd, &ring);
 	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
 		struct sample s;
 
 		sample_parse(&s, h, attr);
-		if (s.intr_regs[0] - (uint64_t)data >= sizeof(data))
+		if (s.intr_regs[0] - (uint64_t)load_data >= sizeof(load_data))
 			continue;
 		samples++;
 		wrong += s.addr != s.intr_regs[0];
