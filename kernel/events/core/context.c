@@ -47,6 +47,7 @@ void perf_ctx_init(struct perf_event_context *ctx, struct task_struct *task, int
 	ctx->task = task;
 	ctx->cpu = cpu;
 	ctx->active_cpu = -1;
+	ctx->frozen = true;
 	ctx->last_cpu = -1;
 }
 

@@ -108,10 +108,10 @@ struct perf_event_pmu_context {
  * @last_cpu: CPU on which the context was active last; -1: @nr_bound events have to be checked
  *	against the CPU at the next switch, whichever CPU that is
  * @cpu: CPU of a CPU's or a cgroup's context; -1 for a task's
- * @time: reading of the context's clock while the context is inactive, ns
- * @offset: while the context is active its clock is perf_clock() + @offset, ns
- * @stamp: reading of the clock while @frozen, ns
- * @frozen: the clock shows @stamp, so that all of an operation happens at one time
+ * @offset: while the clock is not frozen it shows perf_clock() + @offset, ns
+ * @stamp: what the clock shows while it is frozen, ns
+ * @frozen: the clock is frozen: always while the context is inactive, else for the length of an
+ *	operation, all of which happens at one time
  * @counterless_pages: some of the @nr_mapped events may be of PMUs without counters
  * @counter_list: PMU contexts with events, of PMUs with counters
  * @switch_list: ACTIVE events that are added and deleted at every context switch
@@ -146,7 +146,6 @@ struct perf_event_context {
 	int			active_cpu;
 	int			last_cpu;
 	int			cpu;
-	u64			time;
 	u64			offset;
 	u64			stamp;
 	bool			frozen;
@@ -282,17 +281,15 @@ struct perf_cpu_pmu_context {
  */
 static __always_inline u64 perf_ctx_time(const struct perf_event_context *ctx)
 {
-	if (READ_ONCE(ctx->active_cpu) < 0)
-		return READ_ONCE(ctx->time);
 	if (READ_ONCE(ctx->frozen))
 		return READ_ONCE(ctx->stamp);
 	return perf_clock() + READ_ONCE(ctx->offset);
 }
 
 /*
- * Stops the reading of the clock until perf_ctx_thaw(), @now in terms of perf_clock(). What happens
- * to events meanwhile happens at one time: an event that is enabled and starts has been
- * enabled and running for the same time. ctx->lock.
+ * Stops the clock's reading of an active context until perf_ctx_thaw(), @now in terms of
+ * perf_clock(). What happens to events meanwhile happens at one time: an event that is enabled and
+ * starts has been enabled and running for the same time. ctx->lock.
  */
 static inline void perf_ctx_freeze(struct perf_event_context *ctx, u64 now)
 {
@@ -304,7 +301,7 @@ static inline void perf_ctx_freeze(struct perf_event_context *ctx, u64 now)
 	WRITE_ONCE(ctx->frozen, true);
 }
 
-/* Undoes perf_ctx_freeze(). ctx->lock. */
+/* Undoes perf_ctx_freeze(). The context is active. ctx->lock. */
 static inline void perf_ctx_thaw(struct perf_event_context *ctx)
 {
 	lockdep_assert_held(&ctx->lock);
@@ -315,9 +312,7 @@ static inline void perf_ctx_thaw(struct perf_event_context *ctx)
 static inline void perf_ctx_clock_start(struct perf_event_context *ctx, u64 now)
 {
 	lockdep_assert_held(&ctx->lock);
-	WRITE_ONCE(ctx->stamp, ctx->time);
-	WRITE_ONCE(ctx->offset, ctx->time - now);
-	WRITE_ONCE(ctx->frozen, true);
+	WRITE_ONCE(ctx->offset, ctx->stamp - now);
 	WRITE_ONCE(ctx->active_cpu, smp_processor_id());
 }
 
@@ -325,9 +320,9 @@ static inline void perf_ctx_clock_start(struct perf_event_context *ctx, u64 now)
 static inline void perf_ctx_clock_stop(struct perf_event_context *ctx)
 {
 	lockdep_assert_held(&ctx->lock);
-	WRITE_ONCE(ctx->time, perf_ctx_time(ctx));
+	if (!ctx->frozen)
+		perf_ctx_freeze(ctx, perf_clock());
 	WRITE_ONCE(ctx->active_cpu, -1);
-	WRITE_ONCE(ctx->frozen, false);
 }
 
 /* Events of a PMU with counters run by a compiled schedule; those of others by add and del. */

@@ -18,11 +18,11 @@ struct migration {
 
 /*
  * The clock of the destination. Its mutex is held, so it is neither activated nor deactivated; its
- * lock is not, so that "frozen" and "stamp" may be those of different moments.
+ * lock is not, so that "frozen" and "stamp" of an active one may be those of different moments.
  */
 static u64 migrate_clock(const struct perf_event_context *to)
 {
-	return to->active_cpu < 0 ? to->time : perf_clock() + to->offset;
+	return to->active_cpu < 0 ? to->stamp : perf_clock() + to->offset;
 }
 
 /*

@@ -18,7 +18,7 @@ static struct perf_event *clocked_event(struct kunit *test, struct perf_event_co
 	KUNIT_ASSERT_NOT_NULL(test, event);
 	event->ctx = ctx;
 	event->state = PERF_EVENT_STATE_OFF;
-	event->tstamp = ctx->time;
+	event->tstamp = ctx->stamp;
 	event->group_leader = leader ?: event;
 	INIT_LIST_HEAD(&event->sibling_list);
 	if (leader)
@@ -38,7 +38,7 @@ static struct perf_event_context *stopped_context(struct kunit *test)
 static void set_at(struct perf_event *event, u64 time, enum perf_event_state state)
 {
 	guard(raw_spinlock_irqsave)(&event->ctx->lock);
-	event->ctx->time = time;
+	event->ctx->stamp = time;
 	perf_event_set_state(event, state);
 }
 
