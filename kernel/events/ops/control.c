@@ -6,8 +6,9 @@
  * perf_event_disable_local() is called with interrupts off, the others in process context. A
  * request on a file also applies to the event's children and, with a flag, to its group.
  *
- * Locks: perf_event_call() takes those of all contexts on the event's CPU, perf_event_call_own()
- * that of the event's; child_mutex for the children.
+ * Locks: perf_event_call() takes those of all contexts on the event's CPU, but only that of the
+ * event's context if that has no part in what others run; perf_event_call_own() never takes more.
+ * child_mutex for the children.
  */
 #include "ops.h"
 
@@ -29,6 +30,8 @@ static void control_update_pages(struct perf_event *event)
 {
 	struct perf_event *sibling;
 
+	if (likely(!event->ctx->nr_mapped))
+		return;
 	control_update_page(event);
 	if (event != event->group_leader)
 		return;
@@ -223,6 +226,12 @@ u64 perf_event_pause(struct perf_event *event, bool reset)
 }
 EXPORT_SYMBOL_GPL(perf_event_pause);
 
+/* Has the event no children, nor attributes that another task may modify under child_mutex? */
+static bool control_is_childless(const struct perf_event *event)
+{
+	return !event->attr.inherit && event->attr.type != PERF_TYPE_BREAKPOINT;
+}
+
 /**
  * perf_event_visit_children - call a function for an event and for each of its children
  * @event: top event
@@ -234,6 +243,10 @@ void perf_event_visit_children(struct perf_event *event, void (*fn)(struct perf_
 {
 	struct perf_event *child;
 
+	if (control_is_childless(event)) {
+		fn(event);
+		return;
+	}
 	guard(mutex)(&event->child_mutex);
 	fn(event);
 	list_for_each_entry(child, &event->child_list, child_list)

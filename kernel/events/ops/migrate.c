@@ -48,7 +48,7 @@ static int migrate_leave_here(struct perf_event_context *from, void *arg)
 	perf_exclusive_migrate(event, to->cpu);
 	event->cpu = to->cpu;
 	perf_event_set_clock(event, migrate_clock(to));
-	/* Pairs with cross_call_event_here(): [moving]. The context is found after the mark. */
+	/* Pairs with cross_call_event(): [moving]. The context is found after the mark. */
 	smp_store_release(&event->ctx, to);
 	return 0;
 }

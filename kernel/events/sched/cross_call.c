@@ -8,7 +8,7 @@
  * locks that the CPU is the right one, and starts over if it is not.
  *
  * On a CPU, all active contexts are locked, in the order of core.h, because a change of one context
- * can change what the others may run.
+ * can change what the others may run. For a change that cannot, one context's lock is enough.
  */
 #include <linux/sched.h>
 #include <linux/smp.h>
@@ -18,14 +18,21 @@
 /**
  * struct cross_call - a call on its way to a context
  * @ctx: context
- * @fn: function to call
- * @arg: argument of @fn
- * @own: @fn changes nothing that other contexts depend on: @ctx's lock is enough
- * @ret: what @fn returned; -EAGAIN if it was not called because @ctx has moved
+ * @event: NULL, or event in @ctx to call @event_fn for
+ * @fn: function to call if @event is NULL
+ * @event_fn: function to call otherwise; if not @own it enables or disables @event
+ * @arg: argument of @fn or @event_fn
+ * @own: the function changes nothing that other contexts depend on: @ctx's lock is enough
+ * @ret: what the function returned; -EAGAIN if it was not called because @ctx has moved; -ESTALE
+ *	or -ESRCH if it was not called because @event has moved, or is in no context
  */
 struct cross_call {
 	struct perf_event_context	*ctx;
-	perf_ctx_fn			fn;
+	struct perf_event		*event;
+	union {
+		perf_ctx_fn		fn;
+		perf_event_fn		event_fn;
+	};
 	void				*arg;
 	bool				own;
 	int				ret;
@@ -43,9 +50,27 @@ static void cross_call_claim_current(struct perf_event_context *ctx)
 		perf_ctx_sched_in(ctx);
 }
 
+static noinline int cross_call_event(const struct cross_call *call)
+{
+	struct perf_event *event = call->event;
+
+	/* [moving] */
+	if (smp_load_acquire(&event->ctx) != call->ctx)
+		return -ESTALE;
+	if (!(event->attach_state & (PERF_ATTACH_CONTEXT | PERF_ATTACH_MOVING)))
+		return -ESRCH;
+	return call->event_fn(event, call->arg);
+}
+
+/* ctx->lock, where the context may be changed. */
+static __always_inline void cross_call_run(struct cross_call *call)
+{
+	call->ret = call->event ? cross_call_event(call) : call->fn(call->ctx, call->arg);
+}
+
 /*
- * guard(perf_cpu_contexts)() takes the lock of a cgroup's context if a task of the cgroup runs
- * here. @fn may remove its last event: then the context is inactive, too.
+ * perf_cpu_contexts_lock() takes the lock of a cgroup's context if a task of the cgroup runs here.
+ * The function may remove its last event: then the context is inactive, too.
  */
 static noinline void cross_call_cgroup(struct cross_call *call)
 {
@@ -55,7 +80,7 @@ static noinline void cross_call_cgroup(struct cross_call *call)
 		perf_cgroup_ctx_lock(ctx, &this_cpu_ptr(&perf_cpu_context)->ctx);
 		__release(&ctx->lock);
 	}
-	call->ret = call->fn(ctx, call->arg);
+	cross_call_run(call);
 	if (ctx->active_cpu < 0) {
 		__acquire(&ctx->lock);
 		raw_spin_unlock(&ctx->lock);
@@ -65,19 +90,42 @@ static noinline void cross_call_cgroup(struct cross_call *call)
 static void cross_call_locked(struct cross_call *call)
 {
 	struct perf_event_context *ctx = call->ctx;
+	struct perf_cpu_locks locks;
 
-	guard(perf_cpu_contexts)();
-	if (ctx->cgrp) {
+	perf_cpu_contexts_lock(&locks);
+	if (ctx->cgrp)
 		cross_call_cgroup(call);
-		return;
-	}
-	call->ret = call->fn(ctx, call->arg);
+	else
+		cross_call_run(call);
 	/*
 	 * A context that was activated for an event it did not get: see
 	 * perf_ctx_deactivate_empty().
 	 */
 	if (ctx->cpu < 0 && !ctx->nr_events)
 		perf_ctx_deactivate_empty(ctx);
+	perf_cpu_contexts_unlock(&locks);
+}
+
+/*
+ * Does the event run whenever it is enabled, without a part in what others run? Its group changes
+ * on this CPU only, and not while interrupts are off.
+ */
+static bool cross_call_is_alone(const struct perf_event *event)
+{
+	return event->event_caps & PERF_EV_CAP_RESIDENT && event->group_leader == event &&
+	       !event->nr_siblings;
+}
+
+/* The clock stands still, so that an event that is enabled runs from the same moment on. */
+static void cross_call_own(struct cross_call *call)
+{
+	struct perf_event_context *ctx = call->ctx;
+
+	raw_spin_lock(&ctx->lock);
+	if (!call->own)
+		perf_ctx_freeze(ctx, perf_clock());
+	cross_call_run(call);
+	perf_ctx_unlock_thawed(ctx);
 }
 
 /* On the CPU that perf_ctx_call() found. Interrupts off. */
@@ -93,12 +141,10 @@ static void cross_call_here(void *info)
 			return;
 	}
 	/* An empty context may have to be deactivated. */
-	if (call->own && ctx->nr_events) {
-		guard(raw_spinlock)(&ctx->lock);
-		call->ret = call->fn(ctx, call->arg);
-		return;
-	}
-	cross_call_locked(call);
+	if (ctx->nr_events && (call->own || (call->event && cross_call_is_alone(call->event))))
+		cross_call_own(call);
+	else
+		cross_call_locked(call);
 }
 
 /* CPU on which the context is, or seems to be, active; -1 if it may be changed on any CPU. */
@@ -127,7 +173,7 @@ static bool cross_call_is_inactive(struct perf_event_context *ctx)
 	/*
 	 * Every switch-in of the task finds the context, since perf_install() has published it, and
 	 * takes its lock: before, then the task is found running here, or afterwards, then it
-	 * activates what @fn leaves.
+	 * activates what the function leaves.
 	 */
 	return ctx->task == TASK_TOMBSTONE || !task_curr(ctx->task);
 }
@@ -138,7 +184,9 @@ static int cross_call_inactive(struct cross_call *call)
 	struct perf_event_context *ctx = call->ctx;
 
 	lockdep_assert_held(&ctx->lock);
-	call->ret = cross_call_is_inactive(ctx) ? call->fn(ctx, call->arg) : -EAGAIN;
+	call->ret = -EAGAIN;
+	if (cross_call_is_inactive(ctx))
+		cross_call_run(call);
 	return call->ret;
 }
 
@@ -254,31 +302,6 @@ bool perf_call_interrupts_hit(void)
 }
 
 /**
- * struct cross_call_event - a call on its way to an event
- * @event: event
- * @fn: function to call
- * @arg: argument of @fn
- */
-struct cross_call_event {
-	struct perf_event	*event;
-	perf_event_fn		fn;
-	void			*arg;
-};
-
-static int cross_call_event_here(struct perf_event_context *ctx, void *arg)
-{
-	struct cross_call_event *call = arg;
-	struct perf_event *event = call->event;
-
-	/* [moving] */
-	if (smp_load_acquire(&event->ctx) != ctx)
-		return -ESTALE;
-	if (!(event->attach_state & (PERF_ATTACH_CONTEXT | PERF_ATTACH_MOVING)))
-		return -ESRCH;
-	return call->fn(event, call->arg);
-}
-
-/**
  * perf_event_call_how - perf_event_call() or perf_event_call_own()
  * @event: as for perf_event_call()
  * @fn: as for perf_ctx_call(), or with @own as for perf_ctx_call_own()
@@ -290,8 +313,7 @@ static int cross_call_event_here(struct perf_event_context *ctx, void *arg)
  */
 int perf_event_call_how(struct perf_event *event, perf_event_fn fn, void *arg, bool own)
 {
-	struct cross_call_event to_event = { .event = event, .fn = fn, .arg = arg };
-	struct cross_call call = { .fn = cross_call_event_here, .arg = &to_event, .own = own };
+	struct cross_call call = { .event = event, .event_fn = fn, .arg = arg, .own = own };
 	int ret;
 
 	do {
@@ -314,17 +336,12 @@ int perf_event_call_how(struct perf_event *event, perf_event_fn fn, void *arg, b
  */
 int perf_event_call_inatomic(struct perf_event *event, perf_event_fn fn, void *arg)
 {
-	struct cross_call_event event_call = { .event = event, .fn = fn, .arg = arg };
+	struct cross_call call = { .event = event, .event_fn = fn, .arg = arg };
 	int cpu, ret;
 
 	lockdep_assert_irqs_disabled();
 	do {
-		struct cross_call call = {
-			.ctx = READ_ONCE(event->ctx),
-			.fn = cross_call_event_here,
-			.arg = &event_call,
-		};
-
+		call.ctx = READ_ONCE(event->ctx);
 		cpu = cross_call_cpu(call.ctx);
 		if (cpu >= 0 && cpu != smp_processor_id())
 			return cpu;

@@ -34,9 +34,10 @@ bool perf_call_interrupts_hit(void);
 bool perf_ctx_is_elsewhere(struct perf_event_context *ctx);
 
 /**
- * perf_event_call - run a function where an event's context may be changed
+ * perf_event_call - enable or disable an event where its context may be changed
  * @event: referenced; may be leaving its context
- * @fn: as for perf_ctx_call(); returns neither -ESTALE nor -ESRCH
+ * @fn: enables or disables @event; called as by perf_ctx_call(), but other contexts on the CPU may
+ *	be unlocked if they do not depend on @event. Returns neither -ESTALE nor -ESRCH
  * @arg: argument of @fn
  *
  * No lock is needed: the context of an event changes only when a PMU's CPU events are moved to

@@ -8,6 +8,7 @@
 #include "files.h"
 #include "harness.h"
 #include "processes.h"
+#include "readings.h"
 #include "require.h"
 #include "workloads.h"
 
@@ -50,6 +51,40 @@ static bool enable_and_disable(void)
 	event_enable(fd);
 	fault_pages(PAGES);
 	return good & expect_eq("enabled again", perf_count(fd), 2 * PAGES);
+}
+
+/* What is not multiplexed runs whenever it is enabled: both times are the same, to the ns. */
+static bool runs_when_enabled(int fd, int sibling)
+{
+	struct timed_count leader, member;
+	bool good;
+
+	for (int i = 0; i < 200; i++) {
+		event_enable(fd);
+		event_disable(fd);
+	}
+	leader = read_timed_count(fd);
+	member = read_timed_count(sibling);
+	good = expect_eq("leader: has run", leader.running > 0, 1);
+	good &= expect_eq("leader: running", leader.running, leader.enabled);
+	return good & expect_eq("sibling: running", member.running, member.enabled);
+}
+
+static bool toggled_times(void)
+{
+	struct perf_event_attr attr = fault_attr();
+	bool good = true;
+	int fd;
+
+	attr.read_format = FORMAT_TIMES;
+	fd = open_self(&attr, -1);
+	good &= runs_when_enabled(fd, fd);
+	MUST(pin_to_cpu(0));
+	fd = MUST(perf_open(&attr, -1, 0, -1, 0));
+	good &= runs_when_enabled(fd, fd);
+	fd = open_self(&attr, -1);
+	attr.disabled = 0;
+	return good & runs_when_enabled(fd, open_self(&attr, fd));
 }
 
 /* FLAG_GROUP acts on the whole group, through any of its members. */
@@ -495,6 +530,7 @@ static bool signals_per_record(void)
 
 static const struct test tests[] = {
 	{ "ENABLE and DISABLE", enable_and_disable },
+	{ "ENABLE and DISABLE: running as long as enabled", toggled_times },
 	{ "FLAG_GROUP", flag_group },
 	{ "ENABLE while the task sleeps, bound to the CPU where it was", enabled_asleep },
 	{ "RESET", reset_counts_from_zero },
