@@ -159,10 +159,23 @@ static noinline void cgroup_reschedule(struct cgroup_chain new, struct pmu *pmu)
 	perf_sched_reload(pmu);
 }
 
-/* Loads the schedules of a changed context's PMUs, each PMU once for each change. */
-static void cgroup_reload(struct cgroup_chain new, struct perf_event_context *ctx, u64 change)
+static noinline void cgroup_reload_pmu(struct cgroup_chain new, struct perf_event_pmu_context *epc,
+				       struct perf_cpu_pmu_context *cpc)
 {
-	struct perf_event_pmu_context *epc, *base;
+	struct perf_event_pmu_context *base = epc;
+
+	if (epc->ctx != new.head)
+		base = perf_sched_base(epc->pmu);
+	if (this_cpu_read(perf_cpu_context.task_ctx) || !cgroup_entered_match(new, base) ||
+	    !perf_sched_load_again(cpc, base))
+		cgroup_reschedule(new, epc->pmu);
+}
+
+/* Loads the schedules of a changed context's PMUs, each PMU once for each change. */
+static __always_inline void cgroup_reload(struct cgroup_chain new, struct perf_event_context *ctx,
+					  u64 change)
+{
+	struct perf_event_pmu_context *epc;
 
 	list_for_each_entry(epc, &ctx->counter_list, counter_entry) {
 		struct perf_cpu_pmu_context *cpc = perf_this_cpc(epc->pmu);
@@ -170,10 +183,7 @@ static void cgroup_reload(struct cgroup_chain new, struct perf_event_context *ct
 		if (cpc->cgrp_change == change)
 			continue;
 		cpc->cgrp_change = change;
-		base = ctx == new.head ? epc : perf_sched_base(epc->pmu);
-		if (this_cpu_read(perf_cpu_context.task_ctx) || !cgroup_entered_match(new, base) ||
-		    !perf_sched_load_again(cpc, base))
-			cgroup_reschedule(new, epc->pmu);
+		cgroup_reload_pmu(new, epc, cpc);
 	}
 }
 
@@ -194,36 +204,42 @@ static void cgroup_unlock_left(struct perf_event_context *left, struct perf_even
 	}
 }
 
+/* An event that was throttled when its context left may have missed its tick. */
+static void cgroup_reload_entered(struct cgroup_chain new, struct perf_event_context *ctx,
+				  u64 change)
+{
+	cgroup_reload(new, ctx, change);
+	if (unlikely(ctx->throttled))
+		perf_unthrottle_in(ctx);
+}
+
 /*
- * Contexts that stay or leave are locked throughout, those that enter from then on. The guard
- * unlocks the chain as it is at the end.
+ * Contexts that stay or leave are locked throughout, those that enter from then on. The chain that
+ * is unlocked at the end is the new one.
  */
 static void cgroup_set_chain(struct perf_cpu_context *cpuctx, struct cgroup_chain new)
 {
 	struct perf_event_context *left = cpuctx->cgrp_ctx, *ctx;
 	u64 change = ++cpuctx->cgrp_changes;
+	struct perf_cpu_locks locks;
 
-	CLASS(perf_cpu_contexts, locks)();
+	perf_cpu_contexts_lock(&locks);
 	for_each_cgrp_ctx_until(ctx, left, new.stays)
 		cgroup_ctx_leave(ctx, ctx == left);
 	/* A pinned group of a context that enters may displace groups of those before it. */
 	WRITE_ONCE(cpuctx->cgrp_ctx, new.head);
 	for_each_cgrp_ctx_until(ctx, new.head, new.stays) {
-		cgroup_ctx_enter(ctx, locks.held.now);
+		cgroup_ctx_enter(ctx, locks.now);
 		__release(&ctx->lock);
 	}
 
 	for_each_cgrp_ctx_until(ctx, new.head, new.stays)
-		cgroup_reload(new, ctx, change);
+		cgroup_reload_entered(new, ctx, change);
 	for_each_cgrp_ctx_until(ctx, left, new.stays)
 		cgroup_reload(new, ctx, change);
 
-	/* An event that was throttled when its context left may have missed its tick. */
-	for_each_cgrp_ctx_until(ctx, new.head, new.stays) {
-		if (unlikely(ctx->throttled))
-			perf_unthrottle_in(ctx);
-	}
 	cgroup_unlock_left(left, new.stays);
+	perf_cpu_contexts_unlock(&locks);
 }
 
 /**

@@ -4,17 +4,12 @@
  */
 #include "sched.h"
 
-/**
- * perf_cpu_side_lock - lock all contexts of this CPU's CPU side and freeze their clocks
- *
+/*
  * The clock is read when all are locked: until then another CPU may read it, and what was read must
  * not be later than what is stored. sparse counts the locks of the whole chain as the one of the
  * CPU's own context.
- *
- * Context: interrupts off; the task's context is locked already, or stays unlocked
- * Return: moment at which the clocks stand, as perf_clock() ns
  */
-u64 perf_cpu_side_lock(void)
+static __always_inline u64 locks_cpu_side_lock(void)
 	__acquires(&perf_cpu_context.ctx.lock)
 {
 	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
@@ -35,14 +30,18 @@ u64 perf_cpu_side_lock(void)
 }
 
 /**
- * perf_cpu_side_unlock - undo perf_cpu_side_lock()
+ * perf_cpu_side_lock - lock all contexts of this CPU's CPU side and freeze their clocks
  *
- * The contexts that are unlocked are those of the chain as it is now, which need not be those that
- * were locked: see cgroup.c.
- *
- * Context: interrupts off
+ * Context: interrupts off; the task's context is locked already, or stays unlocked
+ * Return: moment at which the clocks stand, as perf_clock() ns
  */
-void perf_cpu_side_unlock(void)
+u64 perf_cpu_side_lock(void)
+	__acquires(&perf_cpu_context.ctx.lock)
+{
+	return locks_cpu_side_lock();
+}
+
+static __always_inline void locks_cpu_side_unlock(void)
 	__releases(&perf_cpu_context.ctx.lock)
 {
 	struct perf_cpu_context *cpuctx = this_cpu_ptr(&perf_cpu_context);
@@ -55,6 +54,20 @@ void perf_cpu_side_unlock(void)
 	perf_ctx_unlock_thawed(&cpuctx->ctx);
 }
 
+/**
+ * perf_cpu_side_unlock - undo perf_cpu_side_lock()
+ *
+ * The contexts that are unlocked are those of the chain as it is now, which need not be those that
+ * were locked: see cgroup.c.
+ *
+ * Context: interrupts off
+ */
+void perf_cpu_side_unlock(void)
+	__releases(&perf_cpu_context.ctx.lock)
+{
+	locks_cpu_side_unlock();
+}
+
 /*
  * The two functions of the guard are neutral for sparse, which does not see the second one called.
  */
@@ -65,7 +78,7 @@ void perf_cpu_contexts_lock(struct perf_cpu_locks *locks)
 		raw_spin_lock(&locks->task_ctx->lock);
 		__release(&locks->task_ctx->lock);
 	}
-	locks->now = perf_cpu_side_lock();
+	locks->now = locks_cpu_side_lock();
 	__release(&perf_cpu_context.ctx.lock);
 	if (locks->task_ctx)
 		perf_ctx_freeze(locks->task_ctx, locks->now);
@@ -74,7 +87,7 @@ void perf_cpu_contexts_lock(struct perf_cpu_locks *locks)
 void perf_cpu_contexts_unlock(struct perf_cpu_locks *locks)
 {
 	__acquire(&perf_cpu_context.ctx.lock);
-	perf_cpu_side_unlock();
+	locks_cpu_side_unlock();
 	if (locks->task_ctx) {
 		__acquire(&locks->task_ctx->lock);
 		perf_ctx_unlock_thawed(locks->task_ctx);
