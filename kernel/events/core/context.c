@@ -228,6 +228,18 @@ void perf_ctx_put(struct perf_event_context *ctx)
 }
 
 /**
+ * perf_ctx_read_time - perf_ctx_time(), not inline
+ * @ctx: as for perf_ctx_time()
+ *
+ * Context: as for perf_ctx_time()
+ * Return: as for perf_ctx_time()
+ */
+u64 perf_ctx_read_time(const struct perf_event_context *ctx)
+{
+	return perf_ctx_time(ctx);
+}
+
+/**
  * perf_ctx_of_task - get a reference to a task's context, allocating it if there is none
  * @task: the task
  *

@@ -337,6 +337,7 @@ struct perf_event_context *perf_ctx_alloc(struct task_struct *task, unsigned int
 struct perf_event *perf_ctx_embed_event(struct perf_event_context *ctx);
 void perf_ctx_get(struct perf_event_context *ctx);
 void perf_ctx_put(struct perf_event_context *ctx);
+u64  perf_ctx_read_time(const struct perf_event_context *ctx);
 struct perf_event_context *perf_ctx_of_task(struct task_struct *task);
 struct perf_event_pmu_context *perf_epc_find(struct perf_event_context *ctx, struct pmu *pmu);
 void perf_epc_init(struct perf_event_pmu_context *epc, struct pmu *pmu);
@@ -441,6 +442,15 @@ static __always_inline void perf_event_set_clock(struct perf_event *event, u64 n
 
 void perf_event_update_time(struct perf_event *event);
 void perf_group_update_time(struct perf_event *leader);
+
+/* perf_event_update_time() where the clock mostly is frozen since the last update. */
+static __always_inline void perf_event_update_time_again(struct perf_event *event)
+{
+	const struct perf_event_context *ctx = event->ctx;
+
+	if (!ctx->frozen || ctx->stamp != event->tstamp)
+		perf_event_update_time(event);
+}
 
 /* Stores the times of a leader up to @now: they depend on its own state only. ctx->lock. */
 static __always_inline void perf_leader_add_time(struct perf_event *leader, u64 now)

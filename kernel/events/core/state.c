@@ -66,11 +66,9 @@ void perf_event_times(const struct perf_event *event, u64 now, u64 *enabled, u64
  */
 void perf_event_update_time(struct perf_event *event)
 {
-	u64 now = perf_ctx_time(event->ctx);
-
 	lockdep_assert_held(&event->ctx->lock);
-	if (now != event->tstamp)
-		perf_event_store_times(event, perf_event_effective_state(event), now);
+	perf_event_store_times(event, perf_event_effective_state(event),
+			       perf_ctx_time(event->ctx));
 }
 
 /**
@@ -85,9 +83,9 @@ void perf_group_update_time(struct perf_event *leader)
 {
 	struct perf_event *sibling;
 
-	perf_event_update_time(leader);
+	perf_event_update_time_again(leader);
 	for_each_group_sibling(sibling, leader)
-		perf_event_update_time(sibling);
+		perf_event_update_time_again(sibling);
 }
 
 /**

@@ -97,7 +97,7 @@ void perf_attach_locked(struct perf_event_context *ctx, struct perf_event *event
 {
 	lockdep_assert_held(&ctx->lock);
 
-	perf_event_set_clock(event, perf_ctx_time(ctx));
+	perf_event_set_clock(event, perf_ctx_read_time(ctx));
 	install_list(ctx, event);
 	if (event->group_leader == event) {
 		perf_group_make(event, epc);

@@ -267,7 +267,7 @@ int perf_event_read_local(struct perf_event *event, u64 *value, u64 *enabled, u6
 	if (event->state == PERF_EVENT_STATE_ACTIVE && ctx->active_cpu >= 0)
 		event->pmu->read(event);
 	*value = local64_read(&event->count);
-	perf_event_times(event, perf_ctx_time(ctx), &ena, &run);
+	perf_event_times(event, perf_ctx_read_time(ctx), &ena, &run);
 	if (enabled)
 		*enabled = ena;
 	if (running)

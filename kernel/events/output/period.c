@@ -20,7 +20,7 @@ static u64 period_run_time(struct perf_event *event)
 {
 	u64 enabled, running;
 
-	perf_event_times(event, perf_ctx_time(event->ctx), &enabled, &running);
+	perf_event_times(event, perf_ctx_read_time(event->ctx), &enabled, &running);
 	return running;
 }
 

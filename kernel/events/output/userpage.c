@@ -63,7 +63,7 @@ static u64 userpage_clock_at(struct perf_event_context *ctx, u64 time)
 static void userpage_fill(struct perf_event *event, struct perf_buffer *rb)
 {
 	struct perf_event_mmap_page *page = rb->ring.page;
-	u64 enabled, running, time = perf_ctx_time(event->ctx);
+	u64 enabled, running, time = perf_ctx_read_time(event->ctx);
 	u32 index = userpage_counter_index(event, rb);
 
 	perf_event_times(event, time, &enabled, &running);

@@ -59,7 +59,8 @@ void perf_group_queue_insert(struct perf_event_pmu_context *epc, struct perf_eve
 	group_queue_add(&epc->flexible, leader);
 }
 
-static void group_queue_next_round(struct perf_event_pmu_context *epc, struct perf_event *leader)
+static __always_inline void group_queue_next_round(struct perf_event_pmu_context *epc,
+						   struct perf_event *leader)
 {
 	leader->round = clamp(leader->round + 1, epc->round, epc->round + 2);
 	list_del(&leader->group_entry);
@@ -95,7 +96,8 @@ void perf_group_queue_fail(struct perf_event *leader)
 }
 
 /* Returns true if the group has used its slice. */
-static bool group_queue_charge(struct perf_event_pmu_context *epc, struct perf_event *leader)
+static __always_inline bool group_queue_charge(struct perf_event_pmu_context *epc,
+					       struct perf_event *leader)
 {
 	s64 slice = group_queue_slice(epc);
 	u64 running = perf_event_stored_running(leader);

@@ -125,7 +125,7 @@ static int group_member_start(struct perf_event *event)
 	if (event->state != PERF_EVENT_STATE_INACTIVE)
 		return 0;
 	/* Before the first hit can read the times. */
-	perf_event_update_time(event);
+	perf_event_update_time_again(event);
 	if (!group_event_is_counter(event)) {
 		ret = group_member_add(event);
 		if (ret)

@@ -114,6 +114,12 @@ static bool sched_add_group(struct sched_compilation *c, struct perf_event *lead
 	return !leader->nr_siblings || sched_add_siblings(c, leader);
 }
 
+/* A bit for each slot. */
+static u64 sched_slots(const struct perf_schedule *s)
+{
+	return s->nr ? GENMASK_ULL(s->nr - 1, 0) : 0;
+}
+
 /* Drops all slots from @nr on. */
 static void sched_truncate(struct perf_schedule *s, unsigned int nr)
 {
@@ -419,13 +425,11 @@ static u64 sched_next_mark(void)
 	return sched_first_mark(smp_processor_id()) + __this_cpu_inc_return(sched_last_mark);
 }
 
-/* Gives @mark to the leaders of the task's slots (@task) or of the CPU side's. */
-static void sched_mark_leaders(const struct perf_schedule *s, bool task, u64 mark)
+/* Gives @mark to the leaders of some slots. */
+static __always_inline void sched_mark_leaders(const struct perf_schedule *s, u64 slots, u64 mark)
 {
-	for (int i = 0; i < s->nr; i++) {
-		if (!!(s->task_mask & BIT_ULL(i)) == task)
-			s->slot[i].event->group_leader->sched_mark = mark;
-	}
+	for (; slots; slots &= slots - 1)
+		s->slot[__ffs64(slots)].event->group_leader->sched_mark = mark;
 }
 
 /**
@@ -456,21 +460,30 @@ static __always_inline bool sched_needs_slots(const struct pmu *pmu,
 	return leader->pmu == pmu || perf_sched_group_needs_slots(pmu, leader);
 }
 
+/* perf_group_stop() for a loop: most groups are an event that counts. */
+static __always_inline void sched_stop_group(struct perf_event *leader)
+{
+	if (!perf_is_lone_counter(leader) || leader->state != PERF_EVENT_STATE_ACTIVE ||
+	    !list_empty(&leader->freq_entry)) {
+		perf_group_stop(leader);
+		return;
+	}
+	perf_leader_set_active(leader, false);
+	perf_group_account(leader);
+}
+
 static void sched_stop_task_groups(struct pmu *pmu, const struct perf_schedule *old,
 				   const struct perf_schedule *new)
 {
-	u64 mark = sched_next_mark();
+	/* Events in the CPU side's slots may have been freed since @old was compiled. */
+	u64 mark = sched_next_mark(), todo = old->task_mask;
 
-	sched_mark_leaders(new, true, mark);
-	for (int i = 0; i < old->nr; i++) {
-		struct perf_event *leader;
+	sched_mark_leaders(new, new->task_mask, mark);
+	for (; todo; todo &= todo - 1) {
+		struct perf_event *leader = old->slot[__ffs64(todo)].event->group_leader;
 
-		/* Events in the CPU side's slots may have been freed since @old was compiled. */
-		if (!(old->task_mask & BIT_ULL(i)))
-			continue;
-		leader = old->slot[i].event->group_leader;
 		if (leader->sched_mark != mark && sched_needs_slots(pmu, leader))
-			perf_group_stop(leader);
+			sched_stop_group(leader);
 	}
 }
 
@@ -513,7 +526,7 @@ static noinline bool sched_start_failed(struct perf_schedule *s, struct perf_eve
 	return true;
 }
 
-/* perf_group_start() for a loop: most groups are an event that counts. */
+/* perf_group_start() for a loop. */
 static __always_inline int sched_start_group(struct perf_event *leader)
 {
 	if (!perf_is_lone_counter(leader) || is_sampling_event(leader))
@@ -547,7 +560,7 @@ static void sched_stop_cpu_side(struct pmu *pmu, struct perf_cpu_pmu_context *cp
 {
 	u64 mark = sched_next_mark();
 
-	sched_mark_leaders(new, false, mark);
+	sched_mark_leaders(new, sched_slots(new) & ~new->task_mask, mark);
 	for (int i = 0; i < cpc->nr_cpu_side_running; i++) {
 		if (cpc->cpu_side[i]->sched_mark != mark &&
 		    perf_sched_group_needs_slots(pmu, cpc->cpu_side[i]))
@@ -620,7 +633,7 @@ static void sched_compile_base(struct perf_cpu_pmu_context *cpc,
 		sched_truncate(base->sched, 0);
 	}
 	if (!base->overcommitted)
-		base->slice_start = perf_ctx_time(base->ctx);
+		base->slice_start = perf_ctx_read_time(base->ctx);
 	base->overcommitted = c.overcommitted;
 	base->sched_cpu_side = cpc->cpu_side_seq;
 	base->sched_cpu = smp_processor_id();
@@ -675,22 +688,20 @@ bool perf_sched_slice_expired(struct perf_cpu_pmu_context *cpc, struct perf_even
  */
 void perf_sched_rotate(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc)
 {
-	u64 todo = GENMASK_ULL(PERF_SCHED_SLOTS - 1, 0);
+	const struct perf_schedule *s = epc->sched;
+	u64 todo = sched_slots(s);
 
 	lockdep_assert_held(&epc->ctx->lock);
 	/* A schedule that is invalid may refer to events of others that have been freed. */
 	if (!sched_valid(cpc, epc))
-		todo = epc->ctx->task ? epc->sched->task_mask : 0;
-	for (int i = 0; i < epc->sched->nr; i++) {
-		struct perf_event *leader;
+		todo = epc->ctx->task ? s->task_mask : 0;
+	for (; todo; todo &= todo - 1) {
+		struct perf_event *leader = s->slot[__ffs64(todo)].event->group_leader;
 
-		if (!(todo & BIT_ULL(i)))
-			continue;
-		leader = epc->sched->slot[i].event->group_leader;
-		perf_event_update_time(leader);
+		perf_leader_update_time(leader);
 		perf_group_account(leader);
 	}
-	epc->slice_start = perf_ctx_time(epc->ctx);
+	epc->slice_start = perf_ctx_read_time(epc->ctx);
 	epc->seq++;
 	if (cpc->nr_cpu_side) {
 		/*
@@ -717,7 +728,7 @@ static void sched_compile_task(struct perf_cpu_pmu_context *cpc, struct perf_eve
 	epc->overrides_base = base && sched_cpu_side_differs(c.s, base->sched);
 	sched_copy(epc->sched, c.s);
 	if (!epc->overcommitted)
-		epc->slice_start = perf_ctx_time(epc->ctx);
+		epc->slice_start = perf_ctx_read_time(epc->ctx);
 	epc->overcommitted = c.overcommitted;
 	epc->sched_seq = epc->seq;
 	epc->sched_cpu_side = base ? cpc->cpu_side_seq : cpc->alone_seq;
