@@ -56,15 +56,17 @@ static u64 perf_regs_known_mask(void)
  */
 u64 perf_reg_value(struct pt_regs *regs, int idx)
 {
+	if (likely((unsigned int)idx < ARRAY_SIZE(perf_regs_offset) && perf_regs_offset[idx]))
+		return *(unsigned long *)((void *)regs + perf_regs_offset[idx] - 1);
+
 	if (idx >= PERF_REG_X86_XMM0 && idx < PERF_REG_X86_XMM_MAX) {
 		struct x86_perf_regs *wide = container_of(regs, struct x86_perf_regs, regs);
 
 		return wide->xmm_regs ? wide->xmm_regs[idx - PERF_REG_X86_XMM0] : 0;
 	}
 
-	if (WARN_ON_ONCE(idx >= ARRAY_SIZE(perf_regs_offset) || !perf_regs_offset[idx]))
-		return 0;
-	return *(unsigned long *)((void *)regs + perf_regs_offset[idx] - 1);
+	WARN_ON_ONCE(1);
+	return 0;
 }
 
 /**

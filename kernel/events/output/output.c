@@ -173,9 +173,10 @@ static __always_inline int output_begin_in(struct perf_output_handle *handle,
 	return 0;
 }
 
-static int output_begin(struct perf_output_handle *handle, struct perf_sample_data *data,
-			struct perf_event *event, unsigned int size, bool backward)
+int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data *data,
+		      struct perf_event *event, unsigned int size)
 {
+	bool backward = unlikely(is_write_backward(event));
 	struct perf_buffer *rb;
 	int ret = -ENOSPC;
 
@@ -192,6 +193,11 @@ static int output_begin(struct perf_output_handle *handle, struct perf_sample_da
 	return ret;
 }
 
+/* One function: the test of the direction costs less than a call. */
+int perf_output_begin_forward(struct perf_output_handle *handle, struct perf_sample_data *data,
+			      struct perf_event *event, unsigned int size)
+	__alias(perf_output_begin);
+
 /**
  * perf_output_lose - count a record as lost that is too large for its header
  * @event: event of the record
@@ -207,18 +213,6 @@ void perf_output_lose(struct perf_event *event)
 	rb = rcu_dereference_sched(event->rb);
 	if (rb)
 		output_lose(rb, event);
-}
-
-int perf_output_begin_forward(struct perf_output_handle *handle, struct perf_sample_data *data,
-			      struct perf_event *event, unsigned int size)
-{
-	return output_begin(handle, data, event, size, false);
-}
-
-int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data *data,
-		      struct perf_event *event, unsigned int size)
-{
-	return output_begin(handle, data, event, size, unlikely(is_write_backward(event)));
 }
 
 #ifdef CONFIG_CPU_SUP_INTEL

@@ -102,6 +102,15 @@ static __always_inline void swevent_overflow(struct perf_event *event, u64 nr,
 		event->hw.state |= PERF_HES_STOPPED;
 }
 
+static __always_inline void swevent_sample(struct perf_event *event, u64 nr,
+					   struct perf_sample_data *data, struct pt_regs *regs)
+{
+	local64_add(nr, &event->count);
+	nr = swevent_count_overflows(event, nr, data);
+	if (nr)
+		swevent_overflow(event, nr, data, regs);
+}
+
 /**
  * perf_swevent_event - count a hit of a software event, and sample it
  * @event: event that is ACTIVE on this CPU
@@ -114,12 +123,10 @@ static __always_inline void swevent_overflow(struct perf_event *event, u64 nr,
 void perf_swevent_event(struct perf_event *event, u64 nr, struct perf_sample_data *data,
 			struct pt_regs *regs)
 {
-	local64_add(nr, &event->count);
-	if (!is_sampling_event(event) || !regs)
-		return;
-	nr = swevent_count_overflows(event, nr, data);
-	if (nr)
-		swevent_overflow(event, nr, data, regs);
+	if (is_sampling_event(event) && regs)
+		swevent_sample(event, nr, data, regs);
+	else
+		local64_add(nr, &event->count);
 }
 
 static bool swevent_excluded(struct perf_event *event, struct pt_regs *regs)
@@ -137,7 +144,7 @@ static noinline void swevent_fire_sampling(struct perf_event *event, u64 nr, str
 	struct perf_sample_data data __uninitialized;
 
 	perf_sample_data_init(&data, addr, 0);
-	perf_swevent_event(event, nr, &data, regs);
+	swevent_sample(event, nr, &data, regs);
 }
 
 static __always_inline void swevent_fire_ctx(struct perf_event_context *ctx, u32 id, u64 nr,

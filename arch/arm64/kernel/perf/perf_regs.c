@@ -58,18 +58,15 @@ static u64 perf_reg_compat_value(struct pt_regs *regs, int idx)
  */
 u64 perf_reg_value(struct pt_regs *regs, int idx)
 {
+	if (likely((u32)idx < PERF_REG_ARM64_SP && !compat_user_mode(regs)))
+		return regs->regs[idx];
 	if (idx == PERF_REG_ARM64_VG)
 		return perf_reg_vg();
 	if (WARN_ON_ONCE((u32)idx >= PERF_REG_ARM64_MAX))
 		return 0;
 	if (idx == PERF_REG_ARM64_PC)
 		return regs->pc;
-	if (compat_user_mode(regs))
-		return perf_reg_compat_value(regs, idx);
-	if (idx == PERF_REG_ARM64_SP)
-		return regs->sp;
-
-	return regs->regs[idx];
+	return compat_user_mode(regs) ? perf_reg_compat_value(regs, idx) : regs->sp;
 }
 
 /**
