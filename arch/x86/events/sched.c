@@ -515,7 +515,8 @@ static void x86_sched_mark_guest(struct x86_pmu_cpu *cpu, const struct perf_even
  * The event counts from the counter's present value. The counter is wound back if it overflowed
  * without an event, and to @hide earlier counts from a program that may read it.
  */
-static void x86_sched_load_counting(struct x86_pmu_cpu *cpu, struct perf_event *event, bool hide)
+static __always_inline void x86_sched_load_counting(struct x86_pmu_cpu *cpu,
+						    struct perf_event *event, bool hide)
 {
 	unsigned int shift = 64 - cpu->pmu->width;
 	s64 val = (s64)(x86_event_read_counter(event) << shift) >> shift;
@@ -548,8 +549,8 @@ static __always_inline void x86_sched_load_unsampled(struct x86_pmu_cpu *cpu,
 }
 
 /* An event that samples, or has more than a count. Returns its state. */
-static int x86_sched_load_special(struct x86_pmu_cpu *cpu, struct perf_event *event, u64 bit,
-				  u64 hide)
+static noinline int x86_sched_load_special(struct x86_pmu_cpu *cpu, struct perf_event *event,
+					   u64 bit, u64 hide)
 {
 	if (event->hw.flags & X86_EVENT_SPECIAL)
 		cpu->special |= bit;
