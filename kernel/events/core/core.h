@@ -116,7 +116,7 @@ struct perf_event_pmu_context {
  * @counter_list: PMU contexts with events, of PMUs with counters
  * @switch_list: ACTIVE events that are added and deleted at every context switch
  * @nr_bound: task events that some CPUs cannot count, such as one that is bound to a CPU
- * @nr_mapped: events with a mapped user page
+ * @nr_mapped: events with a mapped user page; not kept for a CPU, between which events migrate
  * @nr_user: events that user space may read from the counter (user page)
  * @sw_list: ACTIVE software events by PERF_COUNT_SW_*; read under RCU by software.c
  * @sb_list: events with side-band records; read under RCU

@@ -30,7 +30,8 @@ static void control_update_pages(struct perf_event *event)
 {
 	struct perf_event *sibling;
 
-	if (likely(!event->ctx->nr_mapped))
+	/* Events of a CPU are mapped and moved: only the count of a task's context is theirs. */
+	if (likely(event->ctx->task && !event->ctx->nr_mapped))
 		return;
 	control_update_page(event);
 	if (event != event->group_leader)

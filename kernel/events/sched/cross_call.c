@@ -107,13 +107,18 @@ static void cross_call_locked(struct cross_call *call)
 }
 
 /*
- * Does the event run whenever it is enabled, without a part in what others run? Its group changes
- * on this CPU only, and not while interrupts are off.
+ * Has the event no part in what others run? What is read here of an event of @call's context
+ * changes on this CPU only, and not while interrupts are off. An event that is moving has no PMU
+ * context. One of another CPU's context is refused by cross_call_event().
+ *
+ * A resident event whose hardware siblings have left its group is still in their PMU context.
  */
 static bool cross_call_is_alone(const struct perf_event *event)
 {
+	const struct perf_event_pmu_context *epc = READ_ONCE(event->pmu_ctx);
+
 	return event->event_caps & PERF_EV_CAP_RESIDENT && event->group_leader == event &&
-	       !event->nr_siblings;
+	       !event->nr_siblings && epc && !perf_pmu_has_counters(epc->pmu);
 }
 
 /* The clock stands still, so that an event that is enabled runs from the same moment on. */
@@ -304,7 +309,7 @@ bool perf_call_interrupts_hit(void)
 /**
  * perf_event_call_how - perf_event_call() or perf_event_call_own()
  * @event: as for perf_event_call()
- * @fn: as for perf_ctx_call(), or with @own as for perf_ctx_call_own()
+ * @fn: as for perf_event_call(), or with @own as for perf_event_call_own()
  * @arg: argument of @fn
  * @own: @fn changes no schedule
  *
@@ -327,7 +332,7 @@ int perf_event_call_how(struct perf_event *event, perf_event_fn fn, void *arg, b
  * perf_event_call_inatomic - run a function where an event's context may be changed, if that is
  *	this CPU
  * @event: referenced; may be leaving its context
- * @fn: as for perf_ctx_call()
+ * @fn: as for perf_event_call()
  * @arg: argument of @fn
  *
  * Context: interrupts off, not NMI

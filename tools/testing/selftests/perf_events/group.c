@@ -411,6 +411,39 @@ static bool hardware_leads_software(void)
 	       expect_eq("running", r.running, r.enabled);
 }
 
+/*
+ * A group that has lost its hardware members is still scheduled with the PMU's events, such as one
+ * of the CPU: to enable it concerns both.
+ */
+static bool software_left_by_hardware(void)
+{
+	struct perf_event_attr sw = sw_format(CLOCK, FORMAT_TIMES);
+	struct perf_event_attr hw = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	struct timed_count t;
+	int cpu, leader;
+	bool good;
+
+	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	MUST(pin_to_cpu(0));
+	hw.disabled = 0;
+	hw.read_format = FORMAT_TIMES;
+	cpu = MUST(perf_open(&hw, -1, 0, -1, 0));
+	sw.disabled = 1;
+	leader = open_self(&sw, -1);
+	close(open_self(&hw, leader));
+	for (int i = 0; i < 20; i++) {
+		event_enable(leader);
+		spin_ms(1);
+		event_disable(leader);
+	}
+	t = read_timed_count(leader);
+	good = expect_eq("leader: running", t.running, t.enabled);
+	good &= expect_eq("leader: counted", t.value, t.running);
+	t = read_timed_count(cpu);
+	return good & expect_eq("the CPU's: running", t.running, t.enabled);
+}
+
 /* Software events in a multiplexed group count only while their group runs. */
 static bool software_waits_with_its_group(void)
 {
@@ -671,6 +704,7 @@ static const struct test tests[] = {
 	{ "an exclusive pinned event keeps the PMU", exclusive_pinned },
 	{ "a software leader with hardware siblings", software_leads_hardware },
 	{ "a hardware leader with software siblings", hardware_leads_software },
+	{ "a software leader whose hardware sibling has left", software_left_by_hardware },
 	{ "software events count only while their group does", software_waits_with_its_group },
 	{ "a hardware event joins a group of 80 software events", hardware_joins_many_software },
 	{ "disabled siblings need no counter", disabled_siblings_need_no_counter },
