@@ -220,16 +220,24 @@ static bool bp_excludes(const struct perf_event *bp, struct pt_regs *regs)
 	return user_mode(regs) ? bp->attr.exclude_user : bp->attr.exclude_kernel;
 }
 
-void perf_bp_event(struct perf_event *bp, void *data)
+static noinline void bp_sample(struct perf_event *bp, struct pt_regs *regs)
 {
 	struct perf_sample_data sample __uninitialized;
+
+	perf_sample_data_init(&sample, bp->attr.bp_addr, 0);
+	perf_swevent_event(bp, 1, &sample, regs);
+}
+
+void perf_bp_event(struct perf_event *bp, void *data)
+{
 	struct pt_regs *regs = data;
 
 	if (bp->hw.state & PERF_HES_STOPPED || bp_excludes(bp, regs))
 		return;
-
-	perf_sample_data_init(&sample, bp->attr.bp_addr, 0);
-	perf_swevent_event(bp, 1, &sample, regs);
+	if (is_sampling_event(bp))
+		bp_sample(bp, regs);
+	else
+		local64_inc(&bp->count);
 }
 
 /**

@@ -72,16 +72,25 @@ static bool tp_accepts(struct perf_event *event, void *record, struct pt_regs *r
 }
 
 /* Preparing a sample changes its data: each event has its own. */
-static void tp_deliver(struct perf_event *event, u64 count, struct perf_raw_record *raw,
-		       struct pt_regs *regs)
+static noinline void tp_sample(struct perf_event *event, u64 count, struct perf_raw_record *raw,
+			       struct pt_regs *regs)
 {
 	struct perf_sample_data data __uninitialized;
 
-	if (!tp_accepts(event, raw->frag.data, regs))
-		return;
 	perf_sample_data_init(&data, 0, 0);
 	perf_sample_save_raw_data(&data, event, raw);
 	perf_swevent_event(event, count, &data, regs);
+}
+
+static void tp_deliver(struct perf_event *event, u64 count, struct perf_raw_record *raw,
+		       struct pt_regs *regs)
+{
+	if (!tp_accepts(event, raw->frag.data, regs))
+		return;
+	if (is_sampling_event(event))
+		tp_sample(event, count, raw, regs);
+	else
+		local64_add(count, &event->count);
 }
 
 static bool tp_targets(struct perf_event *event, u16 type)
