@@ -166,6 +166,12 @@ consumers: arch tree guest
 bench: stock kernel qemu ## stock and ours under an instruction clock; ROWS='...' for some rows
 	@scripts/bench --arch $(ARCH) $(if $(ROWS),--rows '$(ROWS)') $(if $(PMU),--pmu $(PMU))
 
+# PER=function: what one call of it takes. SAVE=file and BASE=file compare two states of the tree.
+bench-functions: kernel qemu ## instructions of each function in one row; ROW='...' PER=function
+	@scripts/bench-functions --arch $(ARCH) $(if $(PMU),--pmu $(PMU)) $(if $(PER),--per $(PER)) \
+		$(if $(SAVE),--save $(SAVE)) $(if $(BASE),--base $(BASE)) \
+		'$(or $(ROW),$(error which row? ROW=name, names are in scripts/bench-rows.csv))'
+
 profile: $(GOAL_$(KERNEL)) guest ## record a real program in the guest, draw its flame graph
 	@scripts/profile
 
@@ -210,5 +216,5 @@ check-models: ## our kernel under the numbers of every x86 processor line that i
 
 .PHONY: storm qemu check-qemu check-models check check-debug check-stock check-consumers consumers
 .PHONY: others flavour
-.PHONY: check-style docs bench profile perf-test check-clients mutants compare
+.PHONY: check-style docs bench bench-functions profile perf-test check-clients mutants compare
 .PHONY: tally check-tally base-perf
