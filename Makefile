@@ -168,7 +168,8 @@ bench: stock kernel qemu ## stock and ours under an instruction clock; ROWS='...
 
 # PER=function: what one call of it takes. SAVE=file and BASE=file compare two states of the tree.
 bench-functions: kernel qemu ## instructions of each function in one row; ROW='...' PER=function
-	@scripts/bench-functions --arch $(ARCH) $(if $(PMU),--pmu $(PMU)) $(if $(PER),--per $(PER)) \
+	@scripts/bench-functions --arch $(ARCH) $(if $(PMU),--pmu $(PMU)) \
+		$(if $(PER),--per $(PER)) \
 		$(if $(SAVE),--save $(SAVE)) $(if $(BASE),--base $(BASE)) \
 		'$(or $(ROW),$(error which row? ROW=name, names are in scripts/bench-rows.csv))'
 
