@@ -30,7 +30,7 @@ static void control_update_pages(struct perf_event *event)
 {
 	struct perf_event *sibling;
 
-	/* Events of a CPU are mapped and moved: only the count of a task's context is theirs. */
+	/* The count of a CPU's context is not kept when its events migrate. */
 	if (likely(event->ctx->task && !event->ctx->nr_mapped))
 		return;
 	control_update_page(event);

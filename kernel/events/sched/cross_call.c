@@ -65,6 +65,7 @@ static noinline int cross_call_event(const struct cross_call *call)
 /* ctx->lock, where the context may be changed. */
 static __always_inline void cross_call_run(struct cross_call *call)
 {
+	lockdep_assert_held(&call->ctx->lock);
 	call->ret = call->event ? cross_call_event(call) : call->fn(call->ctx, call->arg);
 }
 
@@ -111,7 +112,8 @@ static void cross_call_locked(struct cross_call *call)
  * changes on this CPU only, and not while interrupts are off. An event that is moving has no PMU
  * context. One of another CPU's context is refused by cross_call_event().
  *
- * A resident event whose hardware siblings have left its group is still in their PMU context.
+ * When the hardware events of a group are closed, the resident ones stay in the PMU context of the
+ * counter PMU.
  */
 static bool cross_call_is_alone(const struct perf_event *event)
 {

@@ -182,7 +182,7 @@ static __always_inline void perf_cgroup_ctx_lock(struct perf_event_context *ctx,
 static __always_inline void perf_ctx_unlock_thawed(struct perf_event_context *ctx)
 	__releases(&ctx->lock)
 {
-	/* It can have been deactivated meanwhile. */
+	/* The context may have been deactivated under the lock. */
 	if (ctx->active_cpu >= 0)
 		perf_ctx_thaw(ctx);
 	raw_spin_unlock(&ctx->lock);
