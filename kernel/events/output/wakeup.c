@@ -125,6 +125,13 @@ static bool wakeup_buffer_has_ended(struct perf_buffer *rb)
 	return true;
 }
 
+/* An event in the state ERROR or below that has a buffer. RCU. */
+static bool wakeup_has_ended(struct perf_event *event, struct perf_buffer *rb)
+{
+	return READ_ONCE(event->state) <= PERF_EVENT_STATE_EXIT ? wakeup_event_has_ended(event) :
+								  wakeup_buffer_has_ended(rb);
+}
+
 /**
  * perf_event_poll - file_operations::poll of events: poll(2), select(2), epoll(7)
  * @file: file of an event
@@ -141,14 +148,10 @@ __poll_t perf_event_poll(struct file *file, poll_table *wait)
 
 	poll_wait(file, &event->waitq, wait);	/* ends with a full barrier [sleep] */
 
-	if (READ_ONCE(event->state) <= PERF_EVENT_STATE_EXIT && wakeup_event_has_ended(event))
-		return EPOLLHUP;
-
 	guard(rcu)();
 	rb = rcu_dereference(event->rb);
-	if (!rb)
-		return EPOLLHUP;
-	if (READ_ONCE(event->state) == PERF_EVENT_STATE_ERROR && wakeup_buffer_has_ended(rb))
+	if (!rb || (READ_ONCE(event->state) <= PERF_EVENT_STATE_ERROR &&
+		    wakeup_has_ended(event, rb)))
 		return EPOLLHUP;
 	/* Full barrier [poll]: records written after this set @poll again. */
 	return atomic_xchg(&rb->poll, 0) ? EPOLLIN | EPOLLRDNORM : 0;
