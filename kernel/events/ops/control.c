@@ -105,7 +105,7 @@ void perf_event_disable_locked(struct perf_event *event)
 	} else {
 		runs_on = perf_group_stop_sibling(event);
 		perf_event_set_state(event, PERF_EVENT_STATE_OFF);
-		if (!runs_on)
+		if (!runs_on && leader->state >= PERF_EVENT_STATE_INACTIVE)
 			perf_sched_group_changed(leader);
 	}
 	control_update_pages(event);
@@ -298,6 +298,69 @@ int perf_event_period(struct perf_event *event, u64 value)
 	return ret;
 }
 EXPORT_SYMBOL_GPL(perf_event_period);
+
+static bool control_group_is_childless(const struct perf_event *leader)
+{
+	const struct perf_event *sibling;
+
+	for_each_group_sibling(sibling, leader) {
+		if (!control_is_childless(sibling))
+			return false;
+	}
+	return control_is_childless(leader);
+}
+
+/**
+ * struct control_group - a request to enable or disable all members of a group
+ * @enable: enable
+ * @in_hit: result: a hit was interrupted
+ */
+struct control_group {
+	bool	enable;
+	bool	in_hit;
+};
+
+/* A change of a sibling changes no schedule while the leader is disabled. */
+static int control_group_here(struct perf_event *leader, void *arg)
+{
+	void (*fn)(struct perf_event *event) = perf_event_enable_locked;
+	struct control_group *group = arg;
+	struct perf_event *sibling;
+
+	if (!group->enable) {
+		fn = perf_event_disable_locked;
+		fn(leader);
+	}
+	for_each_group_sibling(sibling, leader)
+		fn(sibling);
+	if (group->enable)
+		fn(leader);
+	group->in_hit = !group->enable && perf_call_interrupts_hit();
+	return 0;
+}
+
+/**
+ * perf_event_visit_group - call a function for each member of a group and for its children
+ * @leader: leader of the group
+ * @fn: perf_event_enable(), perf_event_disable() or perf_event_reset(). Members without children
+ *	are enabled, or disabled, at the same moment
+ *
+ * Context: may sleep; ctx->mutex is held
+ */
+void perf_event_visit_group(struct perf_event *leader, void (*fn)(struct perf_event *))
+{
+	struct control_group group = { .enable = fn == perf_event_enable };
+	struct perf_event *sibling;
+
+	if (fn != perf_event_reset && control_group_is_childless(leader)) {
+		perf_event_call(leader, control_group_here, &group);
+		control_wait_for_hit(group.in_hit);
+		return;
+	}
+	perf_event_visit_children(leader, fn);
+	for_each_group_sibling(sibling, leader)
+		perf_event_visit_children(sibling, fn);
+}
 
 /* prctl(2): all the events that the caller has opened, wherever they count. */
 static noinline void control_visit_owned(void (*fn)(struct perf_event *))

@@ -48,6 +48,7 @@ void perf_event_enable_locked(struct perf_event *event);
 void perf_event_disable_locked(struct perf_event *event);
 void perf_event_reset(struct perf_event *event);
 void perf_event_visit_children(struct perf_event *event, void (*fn)(struct perf_event *));
+void perf_event_visit_group(struct perf_event *leader, void (*fn)(struct perf_event *));
 void __init perf_control_init(void);
 
 /* read.c */

@@ -17,17 +17,13 @@ static long ioc_for_group_or_event(struct perf_event *event, unsigned long arg,
 				   void (*fn)(struct perf_event *))
 {
 	struct perf_event_context *ctx;
-	struct perf_event *leader, *sibling;
 
 	if (!(arg & PERF_IOC_FLAG_GROUP)) {
 		perf_event_visit_children(event, fn);
 		return 0;
 	}
 	ctx = perf_event_ctx_lock(event);
-	leader = event->group_leader;
-	perf_event_visit_children(leader, fn);
-	for_each_group_sibling(sibling, leader)
-		perf_event_visit_children(sibling, fn);
+	perf_event_visit_group(event->group_leader, fn);
 	perf_event_ctx_unlock(ctx);
 	return 0;
 }

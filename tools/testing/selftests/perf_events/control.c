@@ -115,6 +115,34 @@ static bool flag_group(void)
 	return good & expect_eq("sibling, disabled", perf_count(third), 0);
 }
 
+/* A group of different PMUs is enabled for as long as each of its members, to the nanosecond. */
+static bool group_has_one_time(void)
+{
+	struct perf_event_attr attr = fault_attr(), hw = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	struct timed_count r[4];
+	bool good = true;
+	int fd[4];
+
+	attr.read_format = hw.read_format = FORMAT_TIMES;
+	fd[0] = open_self(&hw, -1);
+	fd[1] = open_self(&attr, fd[0]);
+	fd[2] = open_self(&hw, fd[0]);
+	fd[3] = open_self(&attr, fd[0]);
+	for (int turn = 0; turn < 3; turn++) {
+		MUST(ioctl(fd[turn], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP));
+		fault_pages(PAGES);
+		MUST(ioctl(fd[3 - turn], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP));
+	}
+	for (int i = 0; i < 4; i++) {
+		r[i] = read_timed_count(fd[i]);
+		good &= expect_eq("enabled", r[i].enabled, r[0].enabled);
+		good &= expect_eq("running", r[i].running, r[0].enabled);
+	}
+	good &= expect(r[0].enabled > 0, "the group was enabled");
+	good &= expect_eq("page faults", r[1].value, 3 * PAGES);
+	return good & expect_eq("page faults, the second", r[3].value, 3 * PAGES);
+}
+
 static bool reset_counts_from_zero(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -155,17 +183,20 @@ static bool reset_with_children(void)
 	}
 	gate_wait(&done);
 	good &= expect_between("before", perf_count(fd), PAGES, 10 * PAGES);
-	event_disable(fd);
-	MUST(ioctl(fd, PERF_EVENT_IOC_RESET, 0));
-	good &= expect_eq("reset", perf_count(fd), 0);
-	gate_open(&go);
-	gate_wait(&done);
-	good &= expect_eq("child is disabled, too", perf_count(fd), 0);
-	event_enable(fd);
-	before = perf_count(fd);
-	gate_open(&go);
-	gate_wait(&done);
-	good &= expect_between("child is enabled", perf_count(fd) - before, PAGES, PAGES + 10);
+	for (unsigned int flag = 0; flag <= PERF_IOC_FLAG_GROUP; flag++) {
+		MUST(ioctl(fd, PERF_EVENT_IOC_DISABLE, flag));
+		MUST(ioctl(fd, PERF_EVENT_IOC_RESET, flag));
+		good &= expect_eq("reset", perf_count(fd), 0);
+		gate_open(&go);
+		gate_wait(&done);
+		good &= expect_eq("child is disabled, too", perf_count(fd), 0);
+		MUST(ioctl(fd, PERF_EVENT_IOC_ENABLE, flag));
+		before = perf_count(fd);
+		gate_open(&go);
+		gate_wait(&done);
+		good &= expect_between("child is enabled", perf_count(fd) - before, PAGES,
+				       PAGES + 10);
+	}
 	kill_child(pid);
 	return good;
 }
@@ -532,6 +563,7 @@ static const struct test tests[] = {
 	{ "ENABLE and DISABLE", enable_and_disable },
 	{ "ENABLE and DISABLE: running as long as enabled", toggled_times },
 	{ "FLAG_GROUP", flag_group },
+	{ "FLAG_GROUP: all members have the same times", group_has_one_time },
 	{ "ENABLE while the task sleeps, bound to the CPU where it was", enabled_asleep },
 	{ "RESET", reset_counts_from_zero },
 	{ "RESET, ENABLE and DISABLE reach children", reset_with_children },
