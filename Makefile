@@ -122,6 +122,13 @@ check-debug: ## the same on the debug kernel, where any complaint is a failure
 	$(call each,debug guest qemu)
 	@$(CHECK) --kernel debug
 
+LONG = BRANCH_SAMPLES=100000 BRANCH_SWITCHES=1000000 PRECISE_SAMPLES=100000 BATCH_SAMPLES=1000000
+
+check-long: ## branch and precise records in large numbers: 10^5 samples of each kind, 10^6 switches
+	@$(MAKE) --no-print-directory kernel guest qemu ARCH=x86_64 O=
+	@scripts/check --arch x86_64 --limit 3600 --append '$(LONG)' \
+		$(or $(TEST),x86_branch x86_branch_tasks x86_precise x86_batch x86_batch_tasks)
+
 storm: debug guest ## the random storm on the debug kernel, for SECONDS (600)
 	@scripts/check --kernel debug --arch $(ARCH) --limit $$(($(or $(SECONDS),600) + 300)) \
 		--append STORM_SECONDS=$(or $(SECONDS),600) storm
@@ -215,7 +222,7 @@ check-models: ## our kernel under the numbers of every x86 processor line that i
 	@$(MAKE) --no-print-directory qemu kernel ARCH=x86_64 O=
 	@tools/testing/qemu/models $(OUT)/qemu/qemu-system-x86_64 $(OUT)/x86_64/$(IMAGE_PATH_x86_64)
 
-.PHONY: storm qemu check-qemu check-models check check-debug check-stock check-consumers consumers
+.PHONY: storm qemu check-qemu check-models check check-debug check-long check-stock check-consumers consumers
 .PHONY: others flavour
 .PHONY: check-style docs bench bench-functions profile perf-test check-clients mutants compare
 .PHONY: tally check-tally base-perf

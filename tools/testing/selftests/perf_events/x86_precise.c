@@ -3,6 +3,9 @@
  * Precise samples on x86 (PEBS): the instruction, the registers and the period of each sample of a
  * known loop. Instructions are the clock of the machine, and with one CPU of cycles, too. Nothing
  * skids there.
+ *
+ * PRECISE_SAMPLES in the environment (a kernel parameter) is the number of samples of each event at
+ * each precise level, instead of 200. They are taken in turns of 200, each at a period of its own.
  */
 #include "events.h"
 #include "expect.h"
@@ -17,7 +20,15 @@
 #include "x86_precise.h"
 #include "x86_rdpmc.h"
 
-static bool loop_is_exact(struct perf_event_attr *attr, const char *what)
+static unsigned int samples_wanted(void)
+{
+	const char *value = getenv("PRECISE_SAMPLES");
+
+	return value ? strtoul(value, NULL, 0) : 1;
+}
+
+/* Returns the number of samples, or 0 if one is wrong. */
+static unsigned int loop_turn(const struct perf_event_attr *attr, const char *what)
 {
 	struct perf_event_header *h;
 	struct tally t = { 0 };
@@ -35,13 +46,28 @@ static bool loop_is_exact(struct perf_event_attr *attr, const char *what)
 	count = perf_count(fd);
 	h = ring_find(&ring, PERF_RECORD_SAMPLE);
 	if (!expect(h, "%s: samples", what))
-		return false;
+		return 0;
 	exact = names_insn(attr->precise_ip, h);
 	ring.tail = 0;
 	tally_ring(&t, &ring, attr, precise_loop_points, ROUNDS, exact);
 	ring_unmap(&ring);
 	close(fd);
-	return tally_is_exact(what, &t, count, attr->sample_period, exact);
+	return tally_is_exact(what, &t, count, attr->sample_period, exact) ? t.samples : 0;
+}
+
+static bool loop_is_exact(const struct perf_event_attr *attr, const char *what)
+{
+	unsigned int wanted = samples_wanted(), samples = 0, turn;
+	struct perf_event_attr of_turn = *attr;
+
+	do {
+		turn = loop_turn(&of_turn, what);
+		samples += turn;
+		of_turn.sample_period++;
+	} while (turn && samples < wanted);
+	if (wanted > 1)
+		ktap_note("%s: %u samples", what, samples);
+	return turn;
 }
 
 static bool each_config_is_exact(uint64_t config, const char *what)
