@@ -987,14 +987,21 @@ void perf_sched_group_changed(struct perf_event *leader)
 }
 
 /*
- * A schedule can be extended or reduced by one group without being compiled if every queued group
- * is in it: then the order in which the groups are placed decides nothing.
+ * A schedule can be extended by one group without being compiled if every queued group is in it:
+ * then the order in which the groups are placed decides nothing. Where groups wait, it can be
+ * extended by a group that is placed after all that are in it. The slots are in the order of the
+ * queue, those of pinned groups, of which the round is 0, before the others.
  */
-static bool sched_is_open(const struct perf_event_pmu_context *epc)
+static bool sched_is_open(const struct perf_event_pmu_context *epc, const struct perf_event *leader)
 {
 	const struct perf_schedule *s = epc->sched;
 
-	return !epc->overcommitted && !(s->nr && s->slot[0].event->group_leader->attr.exclusive);
+	if (s->nr && s->slot[0].event->group_leader->attr.exclusive)
+		return false;
+	if (!epc->overcommitted)
+		return true;
+	return !leader->attr.pinned &&
+	       (!s->nr || s->slot[s->nr - 1].event->group_leader->round <= leader->round);
 }
 
 /* Is the schedule of @epc, a task's, the one that is loaded, and does no other context matter? */
@@ -1013,7 +1020,7 @@ static void sched_keep_valid(struct perf_event_pmu_context *epc)
 	epc->pmu->sched_load(epc->pmu, epc->sched);
 }
 
-/* Adds a group, which is queued and does not run, to a schedule. False: compile. */
+/* Adds a group, which is queued, to a schedule, or to the groups that wait. False: compile. */
 static bool sched_extend(struct perf_event_pmu_context *epc, struct perf_event *leader)
 {
 	struct sched_compilation c = {
@@ -1021,11 +1028,13 @@ static bool sched_extend(struct perf_event_pmu_context *epc, struct perf_event *
 	};
 	unsigned int from = epc->sched->nr;
 
-	if (!sched_is_open(epc) || leader->attr.exclusive || !sched_may_run_here(&c, leader) ||
-	    !sched_place_group(&c, leader))
+	if (leader->attr.exclusive || !sched_may_run_here(&c, leader) ||
+	    !sched_is_open(epc, leader))
 		return false;
 	if (leader->state == PERF_EVENT_STATE_INACTIVE && perf_group_start(leader)) {
 		sched_truncate(epc->sched, from);
+	if (!sched_place_group(&c, leader))
+		return epc->overcommitted;
 		return false;
 	}
 	if (epc->nr_flexible == 1)
