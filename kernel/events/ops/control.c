@@ -111,18 +111,42 @@ void perf_event_disable_locked(struct perf_event *event)
 	control_update_pages(event);
 }
 
-static int control_enable_here(struct perf_event *event, void *unused)
+/**
+ * struct control_switch - a request to enable or disable an event
+ * @enable: enable
+ * @group: the event is a leader, and all members of its group are meant
+ * @in_hit: result: a hit was interrupted
+ */
+struct control_switch {
+	bool	enable;
+	bool	group;
+	bool	in_hit;
+};
+
+static void control_switch_siblings(struct perf_event *leader, bool enable)
 {
-	perf_event_enable_locked(event);
-	return 0;
+	struct perf_event *sibling;
+
+	for_each_group_sibling(sibling, leader) {
+		if (enable)
+			perf_event_enable_locked(sibling);
+		else
+			perf_event_disable_locked(sibling);
+	}
 }
 
-static int control_disable_here(struct perf_event *event, void *arg)
+/* A change of a sibling changes no schedule while its leader is disabled. */
+static int control_switch_here(struct perf_event *event, void *arg)
 {
-	bool *in_hit = arg;
+	struct control_switch *request = arg;
 
-	perf_event_disable_locked(event);
-	*in_hit = perf_call_interrupts_hit();
+	if (!request->enable)
+		perf_event_disable_locked(event);
+	if (request->group)
+		control_switch_siblings(event, request->enable);
+	if (request->enable)
+		perf_event_enable_locked(event);
+	request->in_hit = perf_call_interrupts_hit();
 	return 0;
 }
 
@@ -133,18 +157,23 @@ static void control_wait_for_hit(bool in_hit)
 		synchronize_rcu_expedited();
 }
 
+static void control_switch(struct perf_event *event, bool enable, bool group)
+{
+	struct control_switch request = { .enable = enable, .group = group };
+
+	perf_event_call(event, control_switch_here, &request);
+	control_wait_for_hit(request.in_hit && !enable);
+}
+
 void perf_event_enable(struct perf_event *event)
 {
-	perf_event_call(event, control_enable_here, NULL);
+	control_switch(event, true, false);
 }
 EXPORT_SYMBOL_GPL(perf_event_enable);
 
 void perf_event_disable(struct perf_event *event)
 {
-	bool in_hit = false;
-
-	perf_event_call(event, control_disable_here, &in_hit);
-	control_wait_for_hit(in_hit);
+	control_switch(event, false, false);
 }
 EXPORT_SYMBOL_GPL(perf_event_disable);
 
@@ -311,35 +340,6 @@ static bool control_group_is_childless(const struct perf_event *leader)
 }
 
 /**
- * struct control_group - a request to enable or disable all members of a group
- * @enable: enable
- * @in_hit: result: a hit was interrupted
- */
-struct control_group {
-	bool	enable;
-	bool	in_hit;
-};
-
-/* A change of a sibling changes no schedule while the leader is disabled. */
-static int control_group_here(struct perf_event *leader, void *arg)
-{
-	void (*fn)(struct perf_event *event) = perf_event_enable_locked;
-	struct control_group *group = arg;
-	struct perf_event *sibling;
-
-	if (!group->enable) {
-		fn = perf_event_disable_locked;
-		fn(leader);
-	}
-	for_each_group_sibling(sibling, leader)
-		fn(sibling);
-	if (group->enable)
-		fn(leader);
-	group->in_hit = !group->enable && perf_call_interrupts_hit();
-	return 0;
-}
-
-/**
  * perf_event_visit_group - call a function for each member of a group and for its children
  * @leader: leader of the group
  * @fn: perf_event_enable(), perf_event_disable() or perf_event_reset(). Members without children
@@ -349,12 +349,10 @@ static int control_group_here(struct perf_event *leader, void *arg)
  */
 void perf_event_visit_group(struct perf_event *leader, void (*fn)(struct perf_event *))
 {
-	struct control_group group = { .enable = fn == perf_event_enable };
 	struct perf_event *sibling;
 
 	if (fn != perf_event_reset && control_group_is_childless(leader)) {
-		perf_event_call(leader, control_group_here, &group);
-		control_wait_for_hit(group.in_hit);
+		control_switch(leader, fn == perf_event_enable, true);
 		return;
 	}
 	perf_event_visit_children(leader, fn);
