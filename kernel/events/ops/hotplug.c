@@ -3,11 +3,14 @@
  * CPU hotplug.
  *
  * A CPU's contexts are active while the CPU is online. When it is taken offline their clocks and
- * events stop; when it is online again they continue. No event is removed.
+ * events stop; when it is online again they continue. No event is removed. PMU drivers prepare a CPU
+ * in states of their own, modules in dynamic ones; the contexts are activated in a state after all
+ * of them. Before that the CPU accepts events, such as the watchdog's.
  *
  * Locks: the CPU's ctx->mutex against opens. CPU hotplug calls one callback at a time.
  */
 #include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
 #include <linux/reboot.h>
 #include <linux/smp.h>
 
@@ -106,6 +109,13 @@ int perf_event_init_cpu(unsigned int cpu)
 	perf_scope_cpu_online(cpu);
 	guard(mutex)(&cpuctx->ctx.mutex);
 	cpuctx->online = true;
+	return 0;
+}
+
+/* The drivers have prepared the CPU. */
+static int hotplug_cpu_prepared(unsigned int cpu)
+{
+	guard(mutex)(&per_cpu(perf_cpu_context, cpu).ctx.mutex);
 	perf_call_on_cpu(cpu, hotplug_activate_cpu, NULL);
 	return 0;
 }
@@ -150,4 +160,6 @@ void __init perf_hotplug_init(void)
 	for_each_possible_cpu(cpu)
 		perf_ctx_init(&per_cpu(perf_cpu_context, cpu).ctx, NULL, cpu);
 	register_reboot_notifier(&hotplug_reboot_notifier);
+	cpuhp_setup_state(CPUHP_AP_PERF_EVENTS_ONLINE, "perf/events:online", hotplug_cpu_prepared,
+			  NULL);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Tests of add/del PMUs that refuse events: a PMU with one unit, which all contexts share. */
 #include <kunit/test.h>
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
 #include <linux/delay.h>
 
 #include "helpers.h"
@@ -224,7 +226,64 @@ static void test_flexible_take_turns(struct kunit *test)
 	KUNIT_EXPECT_GE(test, sum + 4 * NSEC_PER_MSEC, min(enabled[0], enabled[1]));
 }
 
+/* A driver that prepares a CPU in a callback of CPU hotplug. */
+static DEFINE_PER_CPU(bool, adddel_prepared);
+static atomic_t adddel_early;
+static int (*adddel_meter_add)(struct perf_event *event, int flags);
+
+static int prepare_cpu(unsigned int cpu)
+{
+	per_cpu(adddel_prepared, cpu) = true;
+	return 0;
+}
+
+static int unprepare_cpu(unsigned int cpu)
+{
+	per_cpu(adddel_prepared, cpu) = false;
+	return 0;
+}
+
+static int add_to_prepared_cpu(struct perf_event *event, int flags)
+{
+	if (!this_cpu_read(adddel_prepared))
+		atomic_inc(&adddel_early);
+	return adddel_meter_add(event, flags);
+}
+
+static void test_drivers_prepare_cpus_first(struct kunit *test)
+{
+	struct meter *m = test->priv;
+	struct perf_event *event[2];
+	int state;
+
+	if (!cpu_online(1))
+		kunit_skip(test, "one CPU");
+	m->units = 0;
+	m->pmu.task_ctx_nr = perf_invalid_context;
+	adddel_meter_add = m->pmu.add;
+	m->pmu.add = add_to_prepared_cpu;
+	atomic_set(&adddel_early, 0);
+	state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "perf:kunit", prepare_cpu, unprepare_cpu);
+	KUNIT_ASSERT_GT(test, state, 0);
+	set_up(test, LONG_MS);
+	for (int i = 0; i < 2; i++) {
+		struct perf_event_attr attr = meter_attr(m);
+
+		attr.pinned = i;
+		event[i] = meter_open(test, &attr, 1, NULL, NULL);
+	}
+	KUNIT_EXPECT_EQ(test, remove_cpu(1), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&m->active), 0);
+	KUNIT_EXPECT_EQ(test, add_cpu(1), 0);
+	for (int i = 0; i < 2; i++)
+		meter_expect_counts(test, event[i], 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&m->active), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&adddel_early), 0);
+	cpuhp_remove_state(state);
+}
+
 static struct kunit_case adddel_cases[] = {
+	KUNIT_CASE(test_drivers_prepare_cpus_first),
 	KUNIT_CASE(test_pinned_before_flexible),
 	KUNIT_CASE(test_pinned_of_other_context),
 	KUNIT_CASE(test_pinned_at_switch),
