@@ -119,6 +119,7 @@ void perf_sched_invalidate_user(struct perf_event_pmu_context *epc);
 void perf_sched_load(struct perf_event_pmu_context *epc);
 void perf_sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu);
 void perf_sched_base_left(struct perf_event_pmu_context *epc);
+bool perf_group_may_run(const struct perf_event *leader);
 void perf_sched_start_without_slots(struct perf_event *leader);
 void perf_sched_reload(struct pmu *pmu);
 struct perf_event_pmu_context *perf_sched_base(struct pmu *pmu);

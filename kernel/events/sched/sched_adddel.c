@@ -12,7 +12,15 @@
  */
 #include "sched.h"
 
-static bool adddel_may_run(const struct perf_event *leader)
+/**
+ * perf_group_may_run - may a group that needs no counter run where its context is?
+ * @leader: leader of the group
+ *
+ * Context: ctx->lock
+ * Return: true if it may, also if the context is inactive; false for a task's group that is bound
+ *	to another CPU
+ */
+bool perf_group_may_run(const struct perf_event *leader)
 {
 	struct perf_event_context *ctx = leader->ctx;
 
@@ -35,7 +43,7 @@ static void adddel_wait(struct perf_event_pmu_context *epc)
 /* Returns true if the group is refused and cannot wait, because it is pinned. */
 static bool adddel_try(struct perf_event *leader)
 {
-	if (!adddel_may_run(leader) || !perf_group_start(leader))
+	if (!perf_group_may_run(leader) || !perf_group_start(leader))
 		return false;
 	if (leader->attr.pinned)
 		return true;
@@ -177,13 +185,13 @@ static void adddel_rebind_group(struct perf_event *leader, int cpu)
 }
 
 /*
- * A group of a counter PMU that has only software members left has no slot in a schedule, so saving
- * the schedule does not stop it. The next schedule starts it on its CPU.
+ * A group of a counter PMU that has only software members left has no slot in a schedule: saving a
+ * schedule does not stop it, and a compilation may not get as far as the group.
  */
-static void adddel_stop_elsewhere(struct perf_event *leader, int cpu)
+static void adddel_rebind_counters(struct perf_event *leader, int cpu)
 {
-	if (leader->cpu >= 0 && leader->cpu != cpu && leader->state == PERF_EVENT_STATE_ACTIVE)
-		perf_group_stop(leader);
+	if (leader->cpu != cpu || !perf_sched_group_needs_slots(leader->pmu_ctx->pmu, leader))
+		adddel_rebind_group(leader, cpu);
 }
 
 /**
@@ -211,6 +219,6 @@ void perf_adddel_rebind(struct perf_event_context *ctx)
 		if (!perf_pmu_has_counters(event->pmu_ctx->pmu))
 			adddel_rebind_group(event, cpu);
 		else
-			adddel_stop_elsewhere(event, cpu);
+			adddel_rebind_counters(event, cpu);
 	}
 }

@@ -160,12 +160,8 @@ static void sched_place_pinned(struct sched_compilation *c, struct perf_event_pm
 	struct perf_event *leader, *next;
 
 	list_for_each_entry_safe(leader, next, &epc->pinned, pinned_entry) {
-		if (!sched_may_run_here(c, leader) || sched_place_group(c, leader))
-			continue;
-		perf_group_fail(leader);
-		/* The schedules of other cgroups on this CPU may still have the group. */
-		if (!epc->ctx->task)
-			perf_this_cpc(epc->pmu)->cpu_side_seq++;
+		if (sched_may_run_here(c, leader) && !sched_place_group(c, leader))
+			sched_fail_pinned(leader);
 	}
 }
 
@@ -957,12 +953,10 @@ void perf_sched_base_left(struct perf_event_pmu_context *epc)
  */
 void perf_sched_start_without_slots(struct perf_event *leader)
 {
-	int cpu = leader->ctx->active_cpu;
-
 	lockdep_assert_held(&leader->ctx->lock);
 	if (leader->state == PERF_EVENT_STATE_INACTIVE && perf_group_queued(leader) &&
-	    cpu >= 0 && (leader->cpu == -1 || leader->cpu == cpu) &&
-	    !perf_sched_group_needs_slots(leader->pmu_ctx->pmu, leader))
+	    !perf_sched_group_needs_slots(leader->pmu_ctx->pmu, leader) &&
+	    perf_group_may_run(leader))
 		perf_group_start(leader);
 }
 

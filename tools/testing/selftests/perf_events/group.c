@@ -444,6 +444,42 @@ static bool software_left_by_hardware(void)
 	return good & expect_eq("the CPU's: running", t.running, t.enabled);
 }
 
+/* The same in a task that sleeps, behind more events than there are counters. */
+static bool software_left_in_a_queue(void)
+{
+	struct perf_event_attr sw = sw_format(PERF_COUNT_SW_PAGE_FAULTS, FORMAT_TIMES);
+	struct perf_event_attr hw = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	struct gate go = gate_new(), done = gate_new();
+	struct timed_count t;
+	int leader, faults;
+	pid_t pid;
+
+	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
+		skip_case("no cycle counter");
+	hw.disabled = 0;
+	sw.exclude_kernel = 1;
+	pid = fork_child();
+	if (!pid) {
+		gate_wait(&go);
+		fault_pages(40);
+		gate_open(&done);
+		pause();
+	}
+	wait_until_asleep(pid);
+	for (int i = 0; i < 80; i++)
+		MUST(perf_open(&hw, pid, -1, -1, 0));
+	leader = MUST(perf_open(&hw, pid, -1, -1, 0));
+	faults = MUST(perf_open(&sw, pid, -1, leader, 0));
+	close(leader);
+	gate_open(&go);
+	gate_wait(&done);
+	wait_until_asleep(pid);
+	t = read_timed_count(faults);
+	kill_child(pid);
+	return expect_between("page faults", t.value, 40, 80) &
+	       expect_eq("running", t.running, t.enabled);
+}
+
 /* Software events in a multiplexed group count only while their group runs. */
 static bool software_waits_with_its_group(void)
 {
@@ -705,6 +741,7 @@ static const struct test tests[] = {
 	{ "a software leader with hardware siblings", software_leads_hardware },
 	{ "a hardware leader with software siblings", hardware_leads_software },
 	{ "a software leader whose hardware sibling has left", software_left_by_hardware },
+	{ "the same behind more events than there are counters", software_left_in_a_queue },
 	{ "software events count only while their group does", software_waits_with_its_group },
 	{ "a hardware event joins a group of 80 software events", hardware_joins_many_software },
 	{ "disabled siblings need no counter", disabled_siblings_need_no_counter },
