@@ -155,6 +155,14 @@ static bool sched_may_run_here(const struct sched_compilation *c, const struct p
 	return leader->cpu == -1 || leader->cpu == c->cpu;
 }
 
+/* A pinned group fails. The schedules of other cgroups on this CPU may still have the group. */
+static void sched_fail_pinned(struct perf_event *leader)
+{
+	perf_group_fail(leader);
+	if (!leader->ctx->task)
+		perf_this_cpc(leader->pmu_ctx->pmu)->cpu_side_seq++;
+}
+
 static void sched_place_pinned(struct sched_compilation *c, struct perf_event_pmu_context *epc)
 {
 	struct perf_event *leader, *next;
@@ -515,7 +523,7 @@ static noinline bool sched_start_failed(struct perf_schedule *s, struct perf_eve
 {
 	sched_drop_group(s, leader);
 	if (leader->attr.pinned) {
-		perf_group_fail(leader);
+		sched_fail_pinned(leader);
 		return false;
 	}
 	perf_group_queue_fail(leader);
@@ -1025,10 +1033,10 @@ static bool sched_extend(struct perf_event_pmu_context *epc, struct perf_event *
 	if (leader->attr.exclusive || !sched_may_run_here(&c, leader) ||
 	    !sched_is_open(epc, leader))
 		return false;
-	if (leader->state == PERF_EVENT_STATE_INACTIVE && perf_group_start(leader)) {
-		sched_truncate(epc->sched, from);
 	if (!sched_place_group(&c, leader))
 		return epc->overcommitted;
+	if (leader->state == PERF_EVENT_STATE_INACTIVE && perf_group_start(leader)) {
+		sched_truncate(epc->sched, from);
 		return false;
 	}
 	if (epc->nr_flexible == 1)
