@@ -55,6 +55,8 @@
  *								then @poll
  *		redirect.c: perf_event::rb, then the wait	perf_event_poll: wait queue,
  *		queue						then perf_event::rb
+ *   [failed]	redirect.c: @events, then @failed_poll	perf_event_poll: @failed_poll, then
+ *		the state, then @failed_poll			@events and the states
  *   [claim]	output_unclaim: positions, then @owner		output_claim: @owner, then positions
  *   [aux]	perf_aux_output_end: trace, then aux_head	user: aux_head, then trace
  *   [stop]	mmap.c: perf_aux::mmap_count = 0, then a	perf_aux_output_begin: interrupts
@@ -269,6 +271,7 @@ struct perf_aux {
  * @nr_pages: data pages
  * @owner: 1 + the CPU that has claimed a @multi_writer buffer; 0: not claimed
  * @lost_elsewhere: records lost without a claim, to be added to @lost
+ * @failed_poll: a pinned event that failed has been polled, and other events wrote to the buffer
  * @poll: the reader has been notified and has not polled since
  * @events: events that write to the buffer, by perf_event::rb_entry; perf_buffers_lock, RCU
  * @page_event: event that the first page describes; NULL if several events are mapped
@@ -290,6 +293,7 @@ struct perf_buffer {
 	unsigned int		chunk_shift;
 	bool			paused;
 	bool			multi_writer;
+	bool			failed_poll;
 	int			nr_pages;
 	atomic_t		owner;
 	atomic_t		lost_elsewhere;
@@ -390,6 +394,7 @@ void perf_aux_sample_output(struct perf_event *event, struct perf_output_handle 
 
 /* wakeup.c */
 void perf_buffer_notify(struct perf_buffer *rb, struct perf_event *event, bool signal);
+void perf_buffer_wake_failed(struct perf_buffer *rb);
 void perf_event_wakeup(struct perf_event *event);
 __poll_t perf_event_poll(struct file *file, poll_table *wait);
 int  perf_event_fasync_file(int fd, struct file *file, int on);

@@ -91,6 +91,34 @@ void perf_buffer_notify(struct perf_buffer *rb, struct perf_event *event, bool s
 }
 
 /**
+ * perf_buffer_wake_failed - wake the tasks that poll a failed event until the other events end
+ * @rb: buffer that an event has left, or of which an event has ended
+ *
+ * Context: hard IRQ (irq_work) or process; perf_buffers_lock or RCU
+ */
+void perf_buffer_wake_failed(struct perf_buffer *rb)
+{
+	struct perf_event *event;
+
+	smp_mb();	/* [failed] */
+	if (likely(!READ_ONCE(rb->failed_poll)))
+		return;
+	list_for_each_entry_rcu(event, &rb->events, rb_entry, true)
+		wake_up_all(&event->waitq);
+}
+
+/* The event has ended: other events of the buffer, which failed, end with it. */
+static noinline void wakeup_ended(struct perf_event *event)
+{
+	struct perf_buffer *rb;
+
+	guard(rcu)();
+	rb = rcu_dereference(event->rb);
+	if (rb)
+		perf_buffer_wake_failed(rb);
+}
+
+/**
  * perf_event_wakeup - wake the waiters of an event and send its pending signal
  * @event: the event; for an inherited event the waiters of its parent are woken
  *
@@ -101,6 +129,8 @@ void perf_event_wakeup(struct perf_event *event)
 	int kill;
 
 	wake_up_all(&perf_event_top(event)->waitq);
+	if (unlikely(READ_ONCE(event->state) <= PERF_EVENT_STATE_ERROR))
+		wakeup_ended(event);
 
 	kill = xchg(&event->pending_kill, 0);
 	if (kill)
@@ -113,11 +143,16 @@ static bool wakeup_event_has_ended(struct perf_event *event)
 	return READ_ONCE(event->state) <= PERF_EVENT_STATE_ERROR && list_empty(&event->child_list);
 }
 
-/* A pinned event that failed may have the buffer to which other events write. RCU. */
+/*
+ * A pinned event that failed may have the buffer to which other events write. What is done when
+ * they end either finds the flag or is found here: [failed]. RCU.
+ */
 static bool wakeup_buffer_has_ended(struct perf_buffer *rb)
 {
 	struct perf_event *event;
 
+	WRITE_ONCE(rb->failed_poll, true);
+	smp_mb();	/* [failed] */
 	list_for_each_entry_rcu(event, &rb->events, rb_entry) {
 		if (!wakeup_event_has_ended(event))
 			return false;

@@ -307,6 +307,37 @@ static bool failed_event_polls_its_buffer(void)
 	return good;
 }
 
+/* The last event that writes to the buffer is closed while a task waits for a record of it. */
+static bool failed_event_wakes_its_waiter(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
+	struct pollfd p = { .events = POLLIN };
+	int faults, status;
+	pid_t pid;
+	void *map;
+
+	require_pinned_events();
+	if (!kernel_gives_reasons())
+		skip_case("poll() does not show the failure");
+	p.fd = open_failing(1ull << 40);
+	map = mmap(NULL, 2 * getpagesize(), PROT_READ | PROT_WRITE, MAP_SHARED, p.fd, 0);
+	if (map == MAP_FAILED)
+		fail_case("mmap");
+	faults = open_self(&attr, -1);
+	MUST(ioctl(faults, PERF_EVENT_IOC_SET_OUTPUT, p.fd));
+	poll_now(p.fd);
+	pid = fork_child();
+	if (!pid) {
+		close(faults);
+		alarm(5);
+		_exit(poll(&p, 1, -1) == 1 && p.revents == POLLHUP ? 0 : 1);
+	}
+	wait_until_asleep(pid);
+	close(faults);
+	MUST(waitpid(pid, &status, 0));
+	return expect_eq("waiter", status, 0);
+}
+
 static bool failure_outlasts_disable(void)
 {
 	bool good = true;
@@ -370,6 +401,8 @@ static const struct test tests[] = {
 	{ "a pinned event that fails wakes poll() and epoll_wait()", pinned_failure_wakes },
 	{ "poll() of a pinned event that failed shows other events' records",
 	  failed_event_polls_its_buffer },
+	{ "a pinned event that failed wakes poll() with the last other event of its buffer",
+	  failed_event_wakes_its_waiter },
 	{ "DISABLE does not hide that a pinned event failed", failure_outlasts_disable },
 	{ "a closed event's counter is free at once", closed_counter_is_free },
 };
