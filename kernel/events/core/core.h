@@ -417,12 +417,13 @@ static __always_inline void perf_event_store_times(struct perf_event *event,
 	if (since <= 0)
 		return;
 	PERF_TIMES_STEP(event);
+	/* First: an NMI in between reads a time that is too long, but none below 0. */
+	WRITE_ONCE(event->tstamp, now);
+	PERF_TIMES_STEP(event);
 	if (state < PERF_EVENT_STATE_INACTIVE)
 		event->time_disabled += since;
 	if (state < PERF_EVENT_STATE_ACTIVE)
 		event->time_stopped += since;
-	PERF_TIMES_STEP(event);
-	event->tstamp = now;
 	PERF_TIMES_STEP(event);
 }
 

@@ -104,6 +104,7 @@ static struct {
 	u64		running;
 	unsigned int	right;
 	unsigned int	wrong;
+	unsigned int	negative;
 } nmi;
 
 static void read_between_stores(const struct perf_event *event)
@@ -111,6 +112,7 @@ static void read_between_stores(const struct perf_event *event)
 	u64 enabled, running;
 
 	perf_event_times(event, nmi.now, &enabled, &running);
+	nmi.negative += (s64)enabled < 0 || (s64)running < 0;
 	if (enabled == nmi.enabled && running == nmi.running)
 		nmi.right++;
 	else
@@ -139,10 +141,33 @@ static void test_times_in_the_middle_of_an_update(struct kunit *test)
 	expect_times(test, event, 1100, 1000, 950);
 }
 
+static void test_no_time_is_negative_in_an_update(struct kunit *test)
+{
+	struct perf_event_context *ctx = stopped_context(test);
+	struct perf_event *event = clocked_event(test, ctx, NULL);
+	unsigned long flags;
+
+	nmi.negative = 0;
+	nmi.now = 10000;
+	set_at(event, 100, PERF_EVENT_STATE_INACTIVE);
+	set_at(event, 150, PERF_EVENT_STATE_ACTIVE);
+	set_at(event, 160, PERF_EVENT_STATE_INACTIVE);
+	raw_spin_lock_irqsave(&ctx->lock, flags);
+	perf_leader_add_time(event, 1000);
+	raw_spin_unlock_irqrestore(&ctx->lock, flags);
+	set_at(event, 1000, PERF_EVENT_STATE_OFF);
+	raw_spin_lock_irqsave(&ctx->lock, flags);
+	perf_leader_add_time(event, 5000);
+	raw_spin_unlock_irqrestore(&ctx->lock, flags);
+	KUNIT_EXPECT_EQ(test, nmi.negative, 0);
+	expect_times(test, event, 5000, 900, 10);
+}
+
 static struct kunit_case state_cases[] = {
 	KUNIT_CASE(test_times_follow_state),
 	KUNIT_CASE(test_leader_holds_siblings_time),
 	KUNIT_CASE(test_times_in_the_middle_of_an_update),
+	KUNIT_CASE(test_no_time_is_negative_in_an_update),
 	{ }
 };
 
