@@ -66,12 +66,14 @@ static int migrate_arrive_here(struct perf_event_context *to, void *arg)
 
 /*
  * Events that share a buffer with this one may stay on the old CPU: the buffer gets multi_writer.
+ * mmap_mutex: the event gets no other buffer meanwhile.
  */
 static void migrate_leave(struct perf_event *event, struct perf_event_context *from,
 			  struct perf_event_context *to)
 {
 	struct migration move = { .event = event, .to = to };
 
+	guard(mutex)(&event->mmap_mutex);
 	perf_buffer_set_multi_writer(event);
 	perf_ctx_get(to);
 	perf_ctx_call(from, migrate_leave_here, &move);
