@@ -296,7 +296,7 @@ struct perf_buffer {
 	bool			failed_poll;
 	int			nr_pages;
 	atomic_t		owner;
-	atomic_t		lost_elsewhere;
+	atomic_long_t		lost_elsewhere;
 
 	atomic_t		poll ____cacheline_aligned_in_smp;
 

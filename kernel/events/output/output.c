@@ -88,7 +88,7 @@ static noinline void output_write_lost(struct perf_output_handle *handle,
 /* Counts a lost record without a claim: other CPUs may count at the same time. */
 static int output_lose_unclaimed(struct perf_buffer *rb, struct perf_event *event)
 {
-	atomic_inc(&rb->lost_elsewhere);
+	atomic_long_inc(&rb->lost_elsewhere);
 	atomic64_inc(&event->lost_samples);
 	return -ENOSPC;
 }
@@ -104,7 +104,7 @@ static noinline int output_claim(struct perf_output_handle *handle, struct perf_
 	if (!atomic_try_cmpxchg_acquire(&rb->owner, &owner, me))	/* [claim] */
 		return output_lose_unclaimed(rb, event);
 	handle->claimed = 1;
-	local_add(atomic_xchg(&rb->lost_elsewhere, 0), &rb->lost);
+	local_add(atomic_long_xchg(&rb->lost_elsewhere, 0), &rb->lost);
 	return 0;
 }
 
