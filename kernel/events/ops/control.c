@@ -217,8 +217,11 @@ static int control_reset_here(struct perf_event *event, void *unused)
 void perf_event_reset(struct perf_event *event)
 {
 	/* -ESRCH: the event has been removed from its context. */
-	if (perf_event_call_own(event, control_reset_here, NULL) == -ESRCH)
+	if (perf_event_call_own(event, control_reset_here, NULL) == -ESRCH) {
+		guard(perf_irqsave)(&event->ctx->lock);
 		local64_set(&event->count, 0);
+		perf_event_update_userpage(event);
+	}
 }
 
 /**

@@ -444,7 +444,8 @@ static bool outlives_its_task(void)
 {
 	struct perf_event_attr attr = fault_attr();
 	struct pollfd p = { .events = POLLIN };
-	struct gate go = gate_new();
+	struct gate go = gate_new(), done = gate_new();
+	volatile struct perf_event_mmap_page *page;
 	uint64_t count;
 	pid_t pid = fork_child();
 	bool good;
@@ -453,12 +454,22 @@ static bool outlives_its_task(void)
 		warm_up();
 		gate_wait(&go);
 		fault_pages(PAGES);
+		gate_open(&done);
+		gate_wait(&go);
 		_exit(0);
 	}
 	p.fd = MUST(perf_open(&attr, pid, -1, -1, 0));
+	page = mmap(NULL, getpagesize(), PROT_READ, MAP_SHARED, p.fd, 0);
+	if (page == MAP_FAILED)
+		fail_case("mmap");
 	event_enable(p.fd);
 	gate_open(&go);
-	good = child_succeeded(pid);
+	gate_wait(&done);
+	event_disable(p.fd);
+	good = expect_eq("user page", page->offset, perf_count(p.fd));
+	event_enable(p.fd);
+	gate_open(&go);
+	good &= child_succeeded(pid);
 	count = perf_count(p.fd);
 	good &= expect_between("count", count, PAGES, PAGES + 30);
 	event_enable(p.fd);
@@ -467,6 +478,7 @@ static bool outlives_its_task(void)
 	good &= expect_eq("poll", poll(&p, 1, 1000), 1);
 	good &= expect_eq("POLLHUP", p.revents & POLLHUP, POLLHUP);
 	MUST(ioctl(p.fd, PERF_EVENT_IOC_RESET, 0));
+	good &= expect_eq("user page, reset", page->offset, 0);
 	return good & expect_eq("count, reset", perf_count(p.fd), 0);
 }
 
