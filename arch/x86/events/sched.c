@@ -270,13 +270,13 @@ static void x86_sched_unload_one(struct x86_pmu_cpu *cpu, unsigned int idx, u64 
 		x86_user_base_changed(event);
 }
 
-/* The fractions in PERF_METRICS reveal the same task as the counter of slots, which is removed. */
+/* With the last metric, or with slots, what is left in PERF_METRICS is of the task that leaves. */
 static noinline u64 x86_sched_unload_metrics(struct x86_pmu_cpu *cpu, u64 counters, u64 stop,
 					     u64 owner)
 {
 	const struct perf_event *slots = cpu->event[INTEL_PMC_IDX_FIXED_SLOTS];
 
-	if (counters & X86_FIXED(3)) {
+	if (counters & X86_FIXED(3) || !(cpu->metrics & ~counters)) {
 		cpu->dirty |= X86_METRICS_BIT;
 		cpu->owner[X86_METRIC_BASE] =
 			slots->attach_state & PERF_ATTACH_TASK ? owner : 0;

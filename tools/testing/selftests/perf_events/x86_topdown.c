@@ -313,6 +313,35 @@ static bool programs_read_registers(void)
 	return good;
 }
 
+/* A task whose metrics are closed before its slots leaves nothing in the register for another one. */
+static bool metrics_are_cleared(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	bool good;
+	pid_t pid;
+	int fd;
+
+	nr_metrics();
+	pid = fork_child();
+	if (!pid) {
+		struct group g = group_open(false);
+
+		event_enable(g.fd[0]);
+		run_loop(LOOPS);
+		for (unsigned int i = g.metrics; i; i--)
+			close(g.fd[i]);
+		run_loop(LOOPS);
+		close(g.fd[0]);
+		_exit(0);
+	}
+	good = child_succeeded(pid);
+	fd = open_self(&attr, -1);
+	map_event(fd);
+	event_enable(fd);
+	run_loop(LOOPS);
+	return good & expect_eq("fractions of another task", read_rdpmc(1 << 29), 0);
+}
+
 /* A read of slots alone, as by RESET, does not stand for a read of a metric at a later time. */
 static bool metrics_are_read_again(void)
 {
@@ -445,6 +474,7 @@ static const struct test tests[] = {
 	{ "children are added", children_are_added },
 	{ "metrics join and leave", members_come_and_go },
 	{ "programs read the registers", programs_read_registers },
+	{ "a program does not read the metrics of another one", metrics_are_cleared },
 	{ "a metric is read again after slots alone", metrics_are_read_again },
 	{ "other members of the group have branches", other_members_have_branches },
 	{ "other groups are refused", refusals },
