@@ -15,7 +15,7 @@
  * A selection; any umask of an event; codes that differ from @_code only in their @_bits low bits.
  * With modifiers it is another event.
  */
-#define PRECISE_MODIFIERS	(SEL_EDGE | SEL_INV | SEL_CMASK(0xff))
+#define PRECISE_MODIFIERS	(SEL_EDGE | ARCH_PERFMON_EVENTSEL_ANY | SEL_INV | SEL_CMASK(0xff))
 #define PRECISE_UMASK(_sel, _counters, _kind)	\
 	{ (_sel), X86_SELECT_UMASK | PRECISE_MODIFIERS, (_counters), X86_PRECISE_##_kind }
 #define PRECISE_CODE(_code, _counters, _kind)	\

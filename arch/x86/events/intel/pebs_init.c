@@ -42,11 +42,25 @@ int intel_pebs_init_select(const struct x86_pmu *xpmu, struct perf_event *event)
 	return 0;
 }
 
+/*
+ * Manual: SDM 3B, "PEBS Programming": "PEBS events are only valid when the following fields of
+ * IA32_PERFEVTSELx are all zero: AnyThread, Edge, Invert, CMask." The rows have the exceptions, and
+ * parts on which any event has records accept all.
+ */
+static bool pebs_init_is_modified(const struct x86_precise_line *line, u64 config)
+{
+	return line->others != ~0ULL &&
+	       config & (ARCH_PERFMON_EVENTSEL_ANY | (PEBS_SELECT & ~X86_SELECT_UMASK)) &&
+	       (config & ARCH_PERFMON_EVENTSEL_ANY ||
+		(config & PEBS_SELECT) != line->cycles[1]);
+}
+
 static u64 pebs_init_allowed(const struct x86_precise_line *line, const struct perf_event *event,
 			     const struct x86_precise *row)
 {
 	bool insns = (event->hw.config & PEBS_SELECT) == PEBS_INSNS;
-	u64 counters = row ? row->counters : line->others;
+	u64 counters = row ? row->counters :
+			     pebs_init_is_modified(line, event->hw.config) ? 0 : line->others;
 	u64 confined = insns ? line->instructions : line->rest;
 
 	return event->attr.precise_ip == 3 && confined ? counters & confined : counters;

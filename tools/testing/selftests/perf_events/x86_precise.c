@@ -28,7 +28,7 @@ static unsigned int samples_wanted(void)
 }
 
 /* Returns the number of samples, or 0 if one is wrong. */
-static unsigned int loop_turn(const struct perf_event_attr *attr, const char *what)
+static unsigned int loop_turn(struct perf_event_attr *attr, const char *what)
 {
 	struct perf_event_header *h;
 	struct tally t = { 0 };
@@ -504,6 +504,31 @@ static bool records_have_addresses(void)
 	return good;
 }
 
+/* Up to Skylake an event with a threshold, inversion or edges has no records. */
+static bool modified_events(void)
+{
+	static const struct {
+		const char	*what;
+		uint64_t	bits;
+	} modifier[] = {
+		{ "threshold", 1 << 24 }, { "edges", 1 << 18 }, { "inversion", 1 << 23 | 2 << 24 },
+	};
+	bool old, good = true;
+
+	need_precise();
+	old = part_is_old(UP_TO_SKYLAKE);
+	for (unsigned int i = 0; i < ARRAY_SIZE(modifier); i++) {
+		struct perf_event_attr attr = precise_attr(0x00c5 | modifier[i].bits, 1);
+		int fd;
+
+		attr.type = PERF_TYPE_RAW;
+		fd = perf_open(&attr, 0, -1, -1, 0);
+		good &= old ? expect_errno(modifier[i].what, fd, EINVAL) :
+			      expect(fd >= 0, "%s: %m", modifier[i].what);
+	}
+	return good;
+}
+
 static bool refusals(void)
 {
 	struct perf_event_attr attr;
@@ -541,6 +566,7 @@ static const struct test tests[] = {
 	{ "XMM registers are sampled where records have them", xmm_is_sampled },
 	{ "loads have their address and latency", loads_have_their_data },
 	{ "any precise event of loads has their addresses", records_have_addresses },
+	{ "events with a threshold, edges or inversion", modified_events },
 	{ "what no precise sample has is refused", refusals },
 };
 

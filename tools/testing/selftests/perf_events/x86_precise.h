@@ -91,10 +91,13 @@ static void need_precise(void)
 	allow_any_rate();
 }
 
-/* Records of Haswell and before have no time. */
-static bool records_have_time(void)
+/* The model numbers of the machines with parts from Core 2 on, in the order of their age. */
+static const char *const older_parts[] = { "15", "23", "26", "42", "60", "85" };
+#define UP_TO_HASWELL	5
+#define UP_TO_SKYLAKE	6
+
+static bool part_is_old(unsigned int nr)
 {
-	static const char *const older[] = { "15", "23", "26", "42", "60" };
 	char line[256], model[16] = "";
 	FILE *file = fopen("/proc/cpuinfo", "r");
 
@@ -103,10 +106,16 @@ static bool records_have_time(void)
 			break;
 	if (file)
 		fclose(file);
-	for (unsigned int i = 0; i < ARRAY_SIZE(older); i++)
-		if (!strcmp(model, older[i]))
-			return false;
-	return true;
+	for (unsigned int i = 0; i < nr; i++)
+		if (!strcmp(model, older_parts[i]))
+			return true;
+	return false;
+}
+
+/* Records of Haswell and before have no time. */
+static bool records_have_time(void)
+{
+	return !part_is_old(UP_TO_HASWELL);
 }
 
 static struct perf_event_attr precise_attr(uint64_t config, unsigned int precise)
