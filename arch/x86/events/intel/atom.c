@@ -212,6 +212,7 @@ const struct x86_model silvermont_model = {
 	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_MODULE_EXTRA,
 };
 
+/* SDM 4, table of 06_57H: the off-core response registers are shared. */
 const struct x86_model knl_model = {
 	.name	= "knights-landing",
 	.manual	= "SDM 3B; event file KNL",
@@ -219,7 +220,7 @@ const struct x86_model knl_model = {
 	.branches = &intel_lbr_knl,
 	.extra	= knl_extra,
 	.precise	= &intel_pebs_atom,
-	.flags	= X86_MODEL_ARCH_EVENTS,
+	.flags	= X86_MODEL_ARCH_EVENTS | X86_MODEL_MODULE_EXTRA,
 };
 
 const struct x86_model goldmont_model = {
