@@ -487,13 +487,14 @@ static unsigned int pebs_drain_many(struct x86_pmu_cpu *cpu, struct pt_regs *reg
 	return size;
 }
 
-static u64 pebs_drain_records(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
+/* @stop: what must be stopped already. */
+static u64 pebs_drain_records(struct x86_pmu_cpu *cpu, struct pt_regs *regs, unsigned int left,
+			      u64 stop)
 {
 	const void *at = intel_ds_memory(INTEL_DS_PEBS);
-	unsigned int left = intel_pebs_bytes(), size = 0;
+	unsigned int size = 0;
 	struct intel_pebs_summary sum __uninitialized;
 	struct intel_pebs_record r __uninitialized;
-	u64 stop = 0;
 
 	if (cpu->batch) {
 		memset(&sum, 0, sizeof(sum));
@@ -519,14 +520,17 @@ static u64 pebs_drain_records(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
  */
 u64 intel_pebs_drain(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 {
-	u64 stop;
+	unsigned int bytes;
+	u64 stop = 0;
 
 	if (!intel_ds_memory(INTEL_DS_PEBS) || this_cpu_read(pebs_draining))
 		return 0;
 	this_cpu_write(pebs_draining, true);
 	barrier();
-	stop = pebs_drain_records(cpu, regs);
-	intel_pebs_set_empty();
+	do {
+		bytes = intel_pebs_bytes();
+		stop = pebs_drain_records(cpu, regs, bytes, stop);
+	} while (intel_pebs_remove(bytes));
 	barrier();
 	this_cpu_write(pebs_draining, false);
 	return stop;

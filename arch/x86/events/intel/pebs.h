@@ -225,6 +225,7 @@ void intel_pebs_cpu_load(struct x86_pmu_cpu *cpu);
 void intel_pebs_cpu_reset(const struct x86_pmu *xpmu);
 bool intel_pebs_is_pending(void);
 void intel_pebs_set_empty(void);
+bool intel_pebs_remove(unsigned int bytes);
 unsigned int intel_pebs_bytes(void);
 bool intel_pebs_is_accounted(void);
 u64  intel_pebs_overflowed(struct x86_pmu_cpu *cpu, u64 counters);

@@ -230,6 +230,33 @@ void intel_pebs_set_empty(void)
 }
 
 /**
+ * intel_pebs_remove - drop the first records in the store of this CPU
+ * @bytes: their size
+ *
+ * A record can be written a moment after its counter was stopped. Those behind @bytes are moved to
+ * the beginning.
+ *
+ * Context: interrupts disabled; the CPU's counters with records are off.
+ * Return: true if there were such records
+ */
+bool intel_pebs_remove(unsigned int bytes)
+{
+	struct debug_store *ds = intel_ds_this_area();
+	unsigned int late = intel_pebs_bytes() - bytes, accounted;
+	void *records = intel_ds_memory(INTEL_DS_PEBS);
+
+	if (likely(!late)) {
+		intel_pebs_set_empty();
+		return false;
+	}
+	memmove(records, records + bytes, late);
+	ds->pebs_index = ds->pebs_buffer_base + late;
+	accounted = this_cpu_read(pebs_store.accounted);
+	this_cpu_write(pebs_store.accounted, accounted > bytes ? accounted - bytes : 0);
+	return true;
+}
+
+/**
  * intel_pebs_bytes - the size of the records in the store of this CPU
  *
  * Return: bytes

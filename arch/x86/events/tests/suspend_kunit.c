@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters that lose their registers while the machine is suspended. The emulated machine cannot
- * suspend, therefore the test clears the registers.
+ * Counters that lose their registers while the machine is suspended, and records that are written
+ * late. The emulated machine does neither: the tests clear the registers, and write the record.
  */
 #include <kunit/test.h>
 
+#include "../intel/ds.h"
 #include "../intel/pebs.h"
 
 #define SUSPEND_ROUNDS	1000000
@@ -19,6 +20,9 @@ struct suspend_case {
 	u64			counted;
 	unsigned int		samples, samples_after;
 	int			ret;
+
+	struct perf_event	*late;
+	unsigned int		late_samples;
 };
 
 static void suspend_sample(struct perf_event *event, struct perf_sample_data *data,
@@ -154,9 +158,72 @@ static void suspend_accounts_records(struct kunit *test)
 	KUNIT_EXPECT_GE(test, c->samples + 2 * BATCH_TURNS, insns / BATCH_PERIOD);
 }
 
+/* A record of another event after the one that @c->sampling has its first sample of. */
+static void suspend_write_late(struct suspend_case *c)
+{
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+	unsigned int format = cpu->pmu->precise_format;
+	unsigned int size = intel_pebs_config_size(format, cpu->pebs_config);
+	u64 *record = intel_ds_memory(INTEL_DS_PEBS) + intel_pebs_bytes();
+
+	memcpy(record, (void *)record - size, size);
+	record[format < INTEL_PEBS_ADAPTIVE ? 18 : 2] = BIT_ULL(c->late->hw.idx);
+	x86_counter_write(cpu, c->late->hw.idx, 0);
+	intel_ds_this_area()->pebs_index += size;
+}
+
+static void suspend_sample_then_late(struct perf_event *event, struct perf_sample_data *data,
+				     struct pt_regs *regs)
+{
+	struct suspend_case *c = event->overflow_handler_context;
+
+	if (event == c->late)
+		c->late_samples++;
+	else if (!c->samples++)
+		suspend_write_late(c);
+}
+
+static void suspend_sample_here(void *info)
+{
+	suspend_work(SUSPEND_ROUNDS);
+}
+
+/* The processor can write a record a moment after its counter was stopped. */
+static void late_records_are_handled(struct kunit *test)
+{
+	struct suspend_case *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_HARDWARE,
+		.config		= PERF_COUNT_HW_INSTRUCTIONS,
+		.size		= sizeof(attr),
+		.exclude_user	= 1,
+		.pinned		= 1,
+		.sample_type	= PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN, /* no batch */
+		.precise_ip	= 1,
+	};
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	if (!x86_nr_pmus || !x86_pmus[0].max_precise)
+		kunit_skip(test, "no records of precise samples");
+	attr.sample_period = 1 << 30;
+	c->late = perf_event_create_kernel_counter(&attr, 0, NULL, suspend_sample_then_late, c);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, c->late);
+	attr.sample_period = SUSPEND_PERIOD;
+	c->sampling = perf_event_create_kernel_counter(&attr, 0, NULL, suspend_sample_then_late,
+						       c);
+	if (!IS_ERR(c->sampling)) {
+		smp_call_function_single(0, suspend_sample_here, NULL, 1);
+		perf_event_release_kernel(c->sampling);
+	}
+	perf_event_release_kernel(c->late);
+	KUNIT_EXPECT_GT(test, c->samples, 1);
+	KUNIT_EXPECT_EQ(test, c->late_samples, 1);
+}
+
 static struct kunit_case x86_pmu_suspend_cases[] = {
 	KUNIT_CASE(suspend_keeps_counts_and_periods),
 	KUNIT_CASE(suspend_accounts_records),
+	KUNIT_CASE(late_records_are_handled),
 	{ }
 };
 
