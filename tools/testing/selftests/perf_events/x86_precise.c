@@ -49,6 +49,9 @@ static unsigned int loop_turn(struct perf_event_attr *attr, const char *what)
 		return 0;
 	exact = names_insn(attr->precise_ip, h);
 	ring.tail = 0;
+	/* Of Haswell, and from Sapphire Rapids on. */
+	if (attr->config == PERF_COUNT_HW_CPU_CYCLES && attr->precise_ip == 3)
+		t.least = 128;
 	tally_ring(&t, &ring, attr, precise_loop_points, ROUNDS, exact);
 	ring_unmap(&ring);
 	close(fd);

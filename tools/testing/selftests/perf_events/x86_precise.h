@@ -129,11 +129,16 @@ static struct perf_event_attr precise_attr(uint64_t config, unsigned int precise
 	return attr;
 }
 
-/* What the samples of an event in a loop show. */
+/*
+ * What the samples of an event in a loop show. @least: the rest of a period is at least so long,
+ * where the part demands it; 0: LEAST.
+ */
 struct tally {
 	unsigned int	samples, inside, foreign, wrong, inexact, late;
-	int64_t		first, last, farthest;
+	int64_t		first, last, farthest, least;
 };
+
+#define LEAST	32
 
 /* The instruction of a round at an address; -1: none. */
 static int point_of(const uint32_t *points, uint64_t ip)
@@ -206,13 +211,12 @@ static void tally_ring(struct tally *t, struct ring *ring, const struct perf_eve
 		if (h->type != PERF_RECORD_SAMPLE)
 			continue;
 		sample_parse(&s, h, attr);
-		t->inexact += !(h->misc & PERF_RECORD_MISC_EXACT_IP);
+		/* That of a SYSCALL is exact: the next instruction is one of the kernel. */
+		t->inexact += point_of(points, s.ip) >= 0 &&
+			      !(h->misc & PERF_RECORD_MISC_EXACT_IP);
 		tally_sample(t, &s, points, rounds, attr->sample_period, exact);
 	}
 }
-
-/* The rest of a period is at least so long, where the part demands it. */
-#define LEAST	32
 
 /*
  * All samples but those outside of the loop, of which there are few, are at the place that their
@@ -221,15 +225,17 @@ static void tally_ring(struct tally *t, struct ring *ring, const struct perf_eve
 static bool tally_is_exact(const char *what, const struct tally *t, uint64_t count, uint64_t period,
 			   bool exact)
 {
-	return expect_between(what, t->samples, (count - 1 - LEAST) / period,
+	int64_t least = t->least ?: LEAST;
+
+	return expect_between(what, t->samples, (count - 1 - least) / period,
 			      (count - 1) / period) &
 	       expect(t->inside + 2 >= t->samples, "%s: %u of %u samples in the loop", what,
 		      t->inside, t->samples) &
 	       expect_eq("registers that are not those of the instruction", t->wrong, 0) &
 	       expect_eq("records of lost samples and throttling", t->foreign, 0) &
 	       expect_eq("samples with another flag of the address", t->inexact,
-			 exact ? 0 : t->samples) &
-	       expect(llabs(t->farthest) <= LEAST, "%s: a sample is %ld beside its period", what,
+			 exact ? 0 : t->inside) &
+	       expect(llabs(t->farthest) <= least, "%s: a sample is %ld beside its period", what,
 		      (long)t->farthest) &
 	       expect(t->late * 20 <= t->samples + 20, "%s: %u of %u are late", what, t->late,
 		      t->samples);
