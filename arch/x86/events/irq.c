@@ -109,6 +109,16 @@ static int x86_irq_drain(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 	return 1;
 }
 
+/* Is the buffer of processor trace full? Returns 1 if it was. */
+static int x86_irq_trace(u64 status)
+{
+	if (!(status & GLOBAL_STATUS_TRACE_TOPAPMI) || x86_pmu_regs.late_nmi)
+		return 0;
+	if (!perf_guest_handle_intel_pt_intr())
+		intel_pt_interrupt();
+	return 1;
+}
+
 /*
  * Handles the overflows in one value of the status register; returns their number. A counter that
  * writes records may have overflowed without a record until now.
@@ -129,12 +139,7 @@ static int x86_irq_handle_status(struct x86_pmu_cpu *cpu, u64 status, struct pt_
 	if (unlikely(status & GLOBAL_STATUS_UNC_OVF))
 		n++;
 
-	if (status & GLOBAL_STATUS_TRACE_TOPAPMI && !x86_pmu_regs.late_nmi) {
-		if (!perf_guest_handle_intel_pt_intr())
-			intel_pt_interrupt();
-		n++;
-	}
-	return n;
+	return n + x86_irq_trace(status);
 }
 
 static u64 x86_irq_read_status(void)
@@ -234,6 +239,20 @@ static int x86_irq_handle_all(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 	return n ?: x86_irq_undone(cpu, regs);
 }
 
+/* The counters of this CPU have no driver, but its traces have. */
+static noinline int x86_irq_traces(void)
+{
+	u64 status = x86_irq_read_status() & GLOBAL_STATUS_TRACE_TOPAPMI;
+	int n;
+
+	if (status)
+		wrmsrl(x86_pmu_regs.global_ack, status);
+	n = x86_irq_trace(status) + intel_bts_irq();
+	if (x86_pmu_regs.ack_lvt)
+		apic_write(APIC_LVTPC, APIC_DM_NMI);
+	return n;
+}
+
 /**
  * x86_irq_status - handle an overflow interrupt on a part with a status register
  * @regs: interrupted registers
@@ -244,16 +263,16 @@ static int x86_irq_handle_all(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
  * cause. The local APIC has masked its LVT entry then, so the entry is unmasked in any case.
  *
  * Context: NMI, or Xen's interrupt.
- * Return: number of causes found, 0 if this CPU has no PMU; on Nehalem and Westmere 1 for an
- *	interrupt that can be a late one
+ * Return: number of causes found, those of traces if this CPU has no PMU; on Nehalem and Westmere 1
+ *	for an interrupt that can be a late one
  */
 int x86_irq_status(struct pt_regs *regs)
 {
 	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 	int n;
 
-	if (!cpu->pmu)
-		return 0;
+	if (unlikely(!cpu->pmu))
+		return x86_irq_traces();
 
 	cpu->halted = true;
 	wrmsrl(x86_pmu_regs.global_ctrl, 0);

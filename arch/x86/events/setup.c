@@ -65,8 +65,10 @@ static bool x86_setup_second_thread(unsigned int nr)
 static void x86_setup_reset_cpu(struct x86_pmu_cpu *cpu)
 {
 	guard(irqsave)();
-	x86_pmu_cpu_reset(cpu);
-	x86_lbr_cpu_reset(cpu);
+	if (cpu->pmu) {
+		x86_pmu_cpu_reset(cpu);
+		x86_lbr_cpu_reset(cpu);
+	}
 	intel_bts_cpu_reset();
 	intel_ds_cpu_reset();
 }
@@ -78,6 +80,7 @@ static int x86_pmu_cpu_starting(unsigned int nr)
 	cpu->pmu = x86_setup_this_pmu();
 	if (!cpu->pmu) {
 		pr_warn_once("CPU %u is a kind of core of its own: no PMU\n", nr);
+		x86_setup_reset_cpu(cpu);
 		return 0;
 	}
 	/* Hybrid parts: the first CPU of its kind has set the PMU's counters. */
@@ -91,19 +94,6 @@ static int x86_pmu_cpu_starting(unsigned int nr)
 	return 0;
 }
 
-static int x86_pmu_cpu_dying(unsigned int nr)
-{
-	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
-
-	if (cpu->pmu) {
-		x86_sched_unload(cpu, cpu->loaded);
-		x86_setup_reset_cpu(cpu);
-		if (x86_nr_pmus > 1)
-			cpumask_clear_cpu(nr, &cpu->pmu->cpus);
-	}
-	return 0;
-}
-
 /*
  * Counters continue to run after the core has removed their events. A kernel started by kexec would
  * find them enabled, and report that firmware uses them. A task that still counts starts its
@@ -113,10 +103,19 @@ static void x86_setup_stop_cpu(void *unused)
 {
 	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 
-	if (cpu->pmu) {
+	if (cpu->pmu)
 		x86_sched_unload(cpu, cpu->loaded);
-		x86_setup_reset_cpu(cpu);
-	}
+	x86_setup_reset_cpu(cpu);
+}
+
+static int x86_pmu_cpu_dying(unsigned int nr)
+{
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+
+	x86_setup_stop_cpu(NULL);
+	if (cpu->pmu && x86_nr_pmus > 1)
+		cpumask_clear_cpu(nr, &cpu->pmu->cpus);
+	return 0;
 }
 
 static int x86_setup_reboot(struct notifier_block *nb, unsigned long event, void *unused)

@@ -47,6 +47,32 @@ static void interrupt_without_events_unmasks_lvt(struct kunit *test)
 			NMI_HANDLED : NMI_DONE);
 }
 
+/* A CPU of a kind that has no driver: its traces interrupt, too. */
+static void interrupt_without_pmu_unmasks_lvt(struct kunit *test)
+{
+	struct pt_regs regs = {};
+	struct x86_pmu *xpmu;
+	unsigned long flags;
+	u32 entry;
+	int n;
+
+	if (!x86_nr_pmus || !x86_pmu_regs.ack_lvt || !x86_pmu_regs.global_status)
+		kunit_skip(test, "the LVT entry is never masked");
+
+	local_irq_save(flags);
+	xpmu = this_cpu_read(x86_pmu_cpu.pmu);
+	this_cpu_write(x86_pmu_cpu.pmu, NULL);
+	apic_write(APIC_LVTPC, APIC_DM_NMI | APIC_LVT_MASKED);
+	n = x86_irq_status(&regs);
+	entry = apic_read(APIC_LVTPC);
+	apic_write(APIC_LVTPC, APIC_DM_NMI);
+	this_cpu_write(x86_pmu_cpu.pmu, xpmu);
+	local_irq_restore(flags);
+
+	KUNIT_EXPECT_EQ(test, n, 0);
+	KUNIT_EXPECT_EQ(test, entry, APIC_DM_NMI);
+}
+
 /* A full trace buffer interrupts, whether a counter has an event or not. */
 static void branch_recording_has_interrupts(struct kunit *test)
 {
@@ -243,6 +269,7 @@ static void cause_during_the_handler_is_handled(struct kunit *test)
 
 static struct kunit_case x86_pmu_irq_cases[] = {
 	KUNIT_CASE(interrupt_without_events_unmasks_lvt),
+	KUNIT_CASE(interrupt_without_pmu_unmasks_lvt),
 	KUNIT_CASE(branch_recording_has_interrupts),
 	KUNIT_CASE(frozen_counters_are_released),
 	KUNIT_CASE(undone_overflow_ends_its_period),
