@@ -534,7 +534,7 @@ extern bool perf_pmu_bus_running;
 const struct cpumask *perf_scope_siblings(unsigned int scope, int cpu);
 const struct cpumask *perf_scope_designated(unsigned int scope);
 int  perf_scope_place(struct perf_event *event);
-void perf_scope_cpu_online(int cpu);
+void perf_scope_cpu_online(int cpu, void (*migrate)(struct pmu *pmu, int from, int to));
 void perf_scope_cpu_offline(int cpu, void (*migrate)(struct pmu *pmu, int from, int to)) __cold;
 static inline struct perf_cpu_pmu_context *perf_this_cpc(struct pmu *pmu)
 {

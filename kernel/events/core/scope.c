@@ -70,20 +70,6 @@ int perf_scope_place(struct perf_event *event)
 	return 0;
 }
 
-/**
- * perf_scope_cpu_online - designate a CPU for its domains that have no designated CPU
- * @cpu: CPU that is coming up
- *
- * Context: CPU hotplug callback
- */
-void perf_scope_cpu_online(int cpu)
-{
-	for (int scope = PERF_PMU_SCOPE_CORE; scope < PERF_PMU_MAX_SCOPE; scope++) {
-		if (!cpumask_intersects(&scope_designated[scope], perf_scope_siblings(scope, cpu)))
-			cpumask_set_cpu(cpu, &scope_designated[scope]);
-	}
-}
-
 static void scope_hand_over(unsigned int scope, int from, int to,
 			    void (*migrate)(struct pmu *pmu, int from, int to))
 {
@@ -95,6 +81,26 @@ static void scope_hand_over(unsigned int scope, int from, int to,
 			migrate(pmu, from, to);
 	}
 	srcu_read_unlock(&perf_pmus_srcu, idx);
+}
+
+/**
+ * perf_scope_cpu_online - designate a CPU for its domains that have no designated CPU
+ * @cpu: CPU that is coming up
+ * @migrate: moves a PMU's events from one CPU to another: when @cpu was the last of its domain to
+ *	be unplugged its events stayed, and another one may be designated now
+ *
+ * Context: CPU hotplug callback, may sleep
+ */
+void perf_scope_cpu_online(int cpu, void (*migrate)(struct pmu *pmu, int from, int to))
+{
+	for (int scope = PERF_PMU_SCOPE_CORE; scope < PERF_PMU_MAX_SCOPE; scope++) {
+		int to = cpumask_any_and(&scope_designated[scope], perf_scope_siblings(scope, cpu));
+
+		if (to >= nr_cpu_ids)
+			cpumask_set_cpu(cpu, &scope_designated[scope]);
+		else if (to != cpu)
+			scope_hand_over(scope, cpu, to, migrate);
+	}
 }
 
 /**

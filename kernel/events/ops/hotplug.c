@@ -106,7 +106,7 @@ int perf_event_init_cpu(unsigned int cpu)
 	if (!cpu_online(cpu))
 		return 0;
 
-	perf_scope_cpu_online(cpu);
+	perf_scope_cpu_online(cpu, perf_pmu_migrate_context);
 	guard(mutex)(&cpuctx->ctx.mutex);
 	cpuctx->online = true;
 	return 0;

@@ -186,6 +186,38 @@ static void test_ranges_are_programmed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m->range[0].start, 0x4000);
 }
 
+/* The PMU and the CPUs of the last move. */
+static struct {
+	struct pmu	*pmu;
+	int		from, to;
+} scope_move;
+
+static void record_scope_move(struct pmu *pmu, int from, int to)
+{
+	scope_move.pmu = pmu;
+	scope_move.from = from;
+	scope_move.to = to;
+}
+
+/* CPU 1 kept the events of its domain when it was unplugged; another CPU is designated now. */
+static void test_scope_gathers_events(struct kunit *test)
+{
+	struct meter *m = test->priv;
+	int designated;
+
+	need_two_cpus(test);
+	m->pmu.scope = PERF_PMU_SCOPE_SYS_WIDE;
+	KUNIT_ASSERT_EQ(test, meter_register(m), 0);
+	designated = cpumask_first(perf_scope_designated(PERF_PMU_SCOPE_SYS_WIDE));
+	scope_move.pmu = NULL;
+	perf_scope_cpu_online(designated, record_scope_move);
+	KUNIT_EXPECT_NULL(test, scope_move.pmu);
+	perf_scope_cpu_online(!designated, record_scope_move);
+	KUNIT_EXPECT_PTR_EQ(test, scope_move.pmu, &m->pmu);
+	KUNIT_EXPECT_EQ(test, scope_move.from, !designated);
+	KUNIT_EXPECT_EQ(test, scope_move.to, designated);
+}
+
 /* An event of a PMU with one designated CPU is opened for any CPU, and read on any. */
 static void test_scope_of_the_system(struct kunit *test)
 {
@@ -255,6 +287,7 @@ static void test_bpf_output_is_not_resident(struct kunit *test)
 
 static struct kunit_case pmu_cases[] = {
 	KUNIT_CASE(test_pmu_types),
+	KUNIT_CASE(test_scope_gathers_events),
 	KUNIT_CASE(test_pmu_of_cpus),
 	KUNIT_CASE(test_unregister_removes_task_context),
 	KUNIT_CASE(test_unregister_waits),
