@@ -222,7 +222,8 @@ check-models: ## our kernel under the numbers of every x86 processor line that i
 	@$(MAKE) --no-print-directory qemu kernel ARCH=x86_64 O=
 	@tools/testing/qemu/models $(OUT)/qemu/qemu-system-x86_64 $(OUT)/x86_64/$(IMAGE_PATH_x86_64)
 
-.PHONY: storm qemu check-qemu check-models check check-debug check-long check-stock check-consumers consumers
+.PHONY: storm qemu check-qemu check-models check check-debug check-long check-stock
+.PHONY: check-consumers consumers
 .PHONY: others flavour
 .PHONY: check-style docs bench bench-functions profile perf-test check-clients mutants compare
 .PHONY: tally check-tally base-perf

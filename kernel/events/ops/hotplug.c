@@ -3,9 +3,9 @@
  * CPU hotplug.
  *
  * A CPU's contexts are active while the CPU is online. When it is taken offline their clocks and
- * events stop; when it is online again they continue. No event is removed. PMU drivers prepare a CPU
- * in states of their own, modules in dynamic ones; the contexts are activated in a state after all
- * of them. Before that the CPU accepts events, such as the watchdog's.
+ * events stop; when it is online again they continue. No event is removed. PMU drivers prepare a
+ * CPU in states of their own, modules in dynamic ones; the contexts are activated in a state after
+ * all of them. Before that the CPU accepts events, such as the watchdog's.
  *
  * Locks: the CPU's ctx->mutex against opens. CPU hotplug calls one callback at a time.
  */

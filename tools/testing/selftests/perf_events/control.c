@@ -123,7 +123,8 @@ static bool group_has_one_time(void)
 	bool good = true;
 	int fd[4];
 
-	attr.read_format = hw.read_format = FORMAT_TIMES;
+	attr.read_format = FORMAT_TIMES;
+	hw.read_format = FORMAT_TIMES;
 	fd[0] = open_self(&hw, -1);
 	fd[1] = open_self(&attr, fd[0]);
 	fd[2] = open_self(&hw, fd[0]);

@@ -123,7 +123,7 @@ static bool periods_are_kept(void)
 
 	need_ibs();
 	period = scale * ODD_PERIOD;
-	/* What a handler does once only, in the debug kernel above all, is done in the first runs. */
+	/* What a handler does once only, in the debug kernel above all, is done in first runs. */
 	sample_odd_loop(0, period);
 	sample_odd_loop(CNT_CTL, period);
 	cycles = sample_odd_loop(0, period);

@@ -313,7 +313,7 @@ static bool programs_read_registers(void)
 	return good;
 }
 
-/* A task whose metrics are closed before its slots leaves nothing in the register for another one. */
+/* A task whose metrics are closed before its slots leaves nothing in the register for others. */
 static bool metrics_are_cleared(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
