@@ -420,6 +420,29 @@ static bool pinned_beside_too_many(void)
 	       expect_eq("time running", pinned.running, pinned.enabled);
 }
 
+/* The same in a task that runs while it opens them: the last one does not wait for its turn. */
+static bool pinned_joins_too_many(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct timed_count pinned;
+	int fd, others[70];
+
+	need_exact_clock();
+	attr.read_format = FORMAT_TIMES;
+	attr.disabled = 0;
+	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++)
+		others[i] = open_self(&attr, -1);
+	attr.pinned = 1;
+	fd = open_self(&attr, -1);
+	work_for(1);
+	pinned = read_timed_count(fd);
+	for (unsigned int i = 0; i < ARRAY_SIZE(others); i++)
+		close(others[i]);
+	close(fd);
+	return expect_between("time enabled", pinned.enabled, 500000, 10000000000) &
+	       expect_eq("time running", pinned.running, pinned.enabled);
+}
+
 /* Rotation continues for a task that shares its CPU with other tasks. */
 static bool switching_keeps_shares(void)
 {
@@ -794,6 +817,7 @@ static const struct test tests[] = {
 	{ "events that fit run all the time", what_fits_runs_always },
 	{ "a pinned event runs all the time", pinned_runs_always },
 	{ "a pinned event beside 70 others", pinned_beside_too_many },
+	{ "a pinned event that joins 70 others", pinned_joins_too_many },
 	{ "shares of a task that is switched out and in", switching_keeps_shares },
 	{ "shares of an event that was alone before", alone_then_not },
 	{ "shares of an event that was disabled meanwhile", back_among_new_ones },
