@@ -138,10 +138,13 @@ static unsigned int all_counters(const struct part *part, uint64_t *config)
 	return nr;
 }
 
-/* With instructions as the clock each takes one cycle; turns of other CPUs add some. */
+/*
+ * With instructions as the clock each takes one cycle. Turns of another CPU add as many if that is
+ * busy, as it can be in the debug kernel.
+ */
 static bool cycles_fit(uint64_t cycles)
 {
-	uint64_t others = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? LOOP_INSNS(LOOPS) / 2 : 200;
+	uint64_t others = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? LOOP_INSNS(LOOPS) * 3 / 2 : 200;
 
 	return expect_between("cycles", cycles, LOOP_INSNS(LOOPS), LOOP_INSNS(LOOPS) + others);
 }
