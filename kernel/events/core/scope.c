@@ -94,10 +94,14 @@ static void scope_hand_over(unsigned int scope, int from, int to,
 void perf_scope_cpu_online(int cpu, void (*migrate)(struct pmu *pmu, int from, int to))
 {
 	for (int scope = PERF_PMU_SCOPE_CORE; scope < PERF_PMU_MAX_SCOPE; scope++) {
-		int to = cpumask_any_and(&scope_designated[scope], perf_scope_siblings(scope, cpu));
+		struct cpumask *designated = &scope_designated[scope];
+		int to = nr_cpu_ids;
 
+		/* Where cpumask_var_t is a pointer the boot CPU has no mask of siblings yet. */
+		if (!cpumask_empty(designated))
+			to = cpumask_any_and(designated, perf_scope_siblings(scope, cpu));
 		if (to >= nr_cpu_ids)
-			cpumask_set_cpu(cpu, &scope_designated[scope]);
+			cpumask_set_cpu(cpu, designated);
 		else if (to != cpu)
 			scope_hand_over(scope, cpu, to, migrate);
 	}
