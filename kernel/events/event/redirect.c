@@ -194,8 +194,10 @@ static int redirect_switch_pointer(struct perf_event *event, struct perf_event *
 	if (!*before)
 		list_add_rcu(&event->rb_entry, &rb->events);
 	rcu_assign_pointer(event->rb, rb);
-	if (*before)
+	if (*before) {
 		redirect_leave_list(event);
+		perf_buffer_wake_failed(*before);
+	}
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "harness.h"
 #include "processes.h"
 #include "readings.h"
+#include "records.h"
 #include "require.h"
 #include "workloads.h"
 
@@ -307,25 +308,19 @@ static bool failed_event_polls_its_buffer(void)
 	return good;
 }
 
-/* The last event that writes to the buffer is closed while a task waits for a record of it. */
-static bool failed_event_wakes_its_waiter(void)
+/* The last event that writes to the buffer leaves it while a task waits for a record of it. */
+static bool waiter_is_woken(int failed, bool redirect)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
-	struct pollfd p = { .events = POLLIN };
-	int faults, status;
+	struct pollfd p = { .fd = failed, .events = POLLIN };
+	int faults = open_self(&attr, -1), other = open_self(&attr, -1), status;
+	struct ring ring;
 	pid_t pid;
-	void *map;
 
-	require_pinned_events();
-	if (!kernel_gives_reasons())
-		skip_case("poll() does not show the failure");
-	p.fd = open_failing(1ull << 40);
-	map = mmap(NULL, 2 * getpagesize(), PROT_READ | PROT_WRITE, MAP_SHARED, p.fd, 0);
-	if (map == MAP_FAILED)
+	if (!ring_map(&ring, other, 1))
 		fail_case("mmap");
-	faults = open_self(&attr, -1);
-	MUST(ioctl(faults, PERF_EVENT_IOC_SET_OUTPUT, p.fd));
-	poll_now(p.fd);
+	MUST(ioctl(faults, PERF_EVENT_IOC_SET_OUTPUT, failed));
+	poll_now(failed);
 	pid = fork_child();
 	if (!pid) {
 		close(faults);
@@ -333,9 +328,28 @@ static bool failed_event_wakes_its_waiter(void)
 		_exit(poll(&p, 1, -1) == 1 && p.revents == POLLHUP ? 0 : 1);
 	}
 	wait_until_asleep(pid);
-	close(faults);
+	if (redirect)
+		MUST(ioctl(faults, PERF_EVENT_IOC_SET_OUTPUT, other));
+	else
+		close(faults);
 	MUST(waitpid(pid, &status, 0));
-	return expect_eq("waiter", status, 0);
+	ring_unmap(&ring);
+	close(other);
+	return expect_eq(redirect ? "waiter, redirected" : "waiter, closed", status, 0);
+}
+
+static bool failed_event_wakes_its_waiter(void)
+{
+	struct ring ring;
+	int fd;
+
+	require_pinned_events();
+	if (!kernel_gives_reasons())
+		skip_case("poll() does not show the failure");
+	fd = open_failing(1ull << 40);
+	if (!ring_map(&ring, fd, 1))
+		fail_case("mmap");
+	return waiter_is_woken(fd, true) & waiter_is_woken(fd, false);
 }
 
 static bool failure_outlasts_disable(void)
