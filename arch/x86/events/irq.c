@@ -242,15 +242,15 @@ static int x86_irq_handle_all(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 /* The counters of this CPU have no driver, but its traces have. */
 static noinline int x86_irq_traces(void)
 {
-	u64 status = x86_irq_read_status() & GLOBAL_STATUS_TRACE_TOPAPMI;
-	int n;
+	u64 status;
 
-	if (status)
-		wrmsrl(x86_pmu_regs.global_ack, status);
-	n = x86_irq_trace(status) + intel_bts_irq();
+	/* First: a trace that starts again can interrupt again at once. */
 	if (x86_pmu_regs.ack_lvt)
 		apic_write(APIC_LVTPC, APIC_DM_NMI);
-	return n;
+	status = x86_irq_read_status() & GLOBAL_STATUS_TRACE_TOPAPMI;
+	if (status)
+		wrmsrl(x86_pmu_regs.global_ack, status);
+	return x86_irq_trace(status) + intel_bts_irq();
 }
 
 /**

@@ -419,6 +419,7 @@ static __always_inline void perf_event_store_times(struct perf_event *event,
 	PERF_TIMES_STEP(event);
 	/* First: an NMI in between reads a time that is too long, but none below 0. */
 	WRITE_ONCE(event->tstamp, now);
+	barrier();
 	PERF_TIMES_STEP(event);
 	if (state < PERF_EVENT_STATE_INACTIVE)
 		event->time_disabled += since;
