@@ -465,10 +465,10 @@ static bool switching_keeps_shares(void)
 			run_loop(100000);
 	}
 	enable_all();
-	work_for(700);
+	work_for(1400);
 	read_all(&m);
 	kill_child(pid);
-	/* Half of the CPU time: fewer slices to be even in. */
+	/* Half of the CPU time: fewer slices to be even in, 20 where 2 counters fit. */
 	return shares_are_equal(&m, 10 * PERCENT);
 }
 
@@ -745,7 +745,7 @@ static bool alone_then_not(void)
 		open_member(&m, PERF_COUNT_HW_INSTRUCTIONS, "u", -1);
 	before = read_timed_count(fd);
 	enable_all();
-	work_for(300);
+	work_for(600);
 	read_all(&m);
 	after = read_timed_count(fd);
 	after.running -= before.running;

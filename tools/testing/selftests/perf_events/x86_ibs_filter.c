@@ -216,9 +216,12 @@ static bool levels_add_up(int pmu)
 	       expect_eq("samples of the kernel for user space", user.kernel, 0) &
 	       expect_eq("samples of user space for the kernel", kernel.user, 0) &
 	       expect_eq("samples for neither", none.user + none.kernel, 0);
-	/* Handlers differ in length, which moves the ends of all periods. */
-	return good & expect_near("samples of user space", user.user, all.user, all.user / 6) &
-	       expect_near("samples of the kernel", kernel.kernel, all.kernel, all.kernel / 12) &
+	/*
+	 * Handlers differ in length, which moves the ends of all periods: that of a sample that is
+	 * dropped is short, and the next period begins in another place.
+	 */
+	return good & expect_near("samples of user space", user.user, all.user, all.user / 4) &
+	       expect_near("samples of the kernel", kernel.kernel, all.kernel, all.kernel / 8) &
 	       expect_near("count for user space", user.count, all.count, all.count / 50) &
 	       expect_near("count for the kernel", kernel.count, all.count, all.count / 50) &
 	       expect_near("count for neither", none.count, all.count, all.count / 50) &
