@@ -112,18 +112,18 @@ void perf_event_disable_locked(struct perf_event *event)
 }
 
 /**
- * struct control_switch - a request to enable or disable an event
+ * struct control_request - a request to enable or disable an event
  * @enable: enable
  * @group: the event is a leader, and all members of its group are meant
  * @in_hit: result: a hit was interrupted
  */
-struct control_switch {
+struct control_request {
 	bool	enable;
 	bool	group;
 	bool	in_hit;
 };
 
-static void control_switch_siblings(struct perf_event *leader, bool enable)
+static void control_set_siblings(struct perf_event *leader, bool enable)
 {
 	struct perf_event *sibling;
 
@@ -136,14 +136,14 @@ static void control_switch_siblings(struct perf_event *leader, bool enable)
 }
 
 /* A change of a sibling changes no schedule while its leader is disabled. */
-static int control_switch_here(struct perf_event *event, void *arg)
+static int control_set_here(struct perf_event *event, void *arg)
 {
-	struct control_switch *request = arg;
+	struct control_request *request = arg;
 
 	if (!request->enable)
 		perf_event_disable_locked(event);
 	if (request->group)
-		control_switch_siblings(event, request->enable);
+		control_set_siblings(event, request->enable);
 	if (request->enable)
 		perf_event_enable_locked(event);
 	request->in_hit = perf_call_interrupts_hit();
@@ -157,23 +157,23 @@ static void control_wait_for_hit(bool in_hit)
 		synchronize_rcu_expedited();
 }
 
-static void control_switch(struct perf_event *event, bool enable, bool group)
+static void control_set(struct perf_event *event, bool enable, bool group)
 {
-	struct control_switch request = { .enable = enable, .group = group };
+	struct control_request request = { .enable = enable, .group = group };
 
-	perf_event_call(event, control_switch_here, &request);
+	perf_event_call(event, control_set_here, &request);
 	control_wait_for_hit(request.in_hit && !enable);
 }
 
 void perf_event_enable(struct perf_event *event)
 {
-	control_switch(event, true, false);
+	control_set(event, true, false);
 }
 EXPORT_SYMBOL_GPL(perf_event_enable);
 
 void perf_event_disable(struct perf_event *event)
 {
-	control_switch(event, false, false);
+	control_set(event, false, false);
 }
 EXPORT_SYMBOL_GPL(perf_event_disable);
 
@@ -342,25 +342,55 @@ static bool control_group_is_childless(const struct perf_event *leader)
 	return control_is_childless(leader);
 }
 
-/**
- * perf_event_visit_group - call a function for each member of a group and for its children
- * @leader: leader of the group
- * @fn: perf_event_enable(), perf_event_disable() or perf_event_reset(). Members without children
- *	are enabled, or disabled, at the same moment
- *
- * Context: may sleep; ctx->mutex is held
- */
-void perf_event_visit_group(struct perf_event *leader, void (*fn)(struct perf_event *))
+static void control_visit_group(struct perf_event *leader, void (*fn)(struct perf_event *))
 {
 	struct perf_event *sibling;
 
-	if (fn != perf_event_reset && control_group_is_childless(leader)) {
-		control_switch(leader, fn == perf_event_enable, true);
-		return;
-	}
 	perf_event_visit_children(leader, fn);
 	for_each_group_sibling(sibling, leader)
 		perf_event_visit_children(sibling, fn);
+}
+
+/**
+ * perf_event_enable_group - enable all members of a group and their children
+ * @leader: leader of the group; without children all members are enabled at the same moment
+ *
+ * Context: may sleep; ctx->mutex is held
+ */
+void perf_event_enable_group(struct perf_event *leader)
+{
+	lockdep_assert_held(&leader->ctx->mutex);
+	if (control_group_is_childless(leader))
+		control_set(leader, true, true);
+	else
+		control_visit_group(leader, perf_event_enable);
+}
+
+/**
+ * perf_event_disable_group - disable all members of a group and their children
+ * @leader: as for perf_event_enable_group()
+ *
+ * Context: as for perf_event_enable_group()
+ */
+void perf_event_disable_group(struct perf_event *leader)
+{
+	lockdep_assert_held(&leader->ctx->mutex);
+	if (control_group_is_childless(leader))
+		control_set(leader, false, true);
+	else
+		control_visit_group(leader, perf_event_disable);
+}
+
+/**
+ * perf_event_reset_group - set the counts of all members of a group and of their children to 0
+ * @leader: leader of the group
+ *
+ * Context: as for perf_event_enable_group()
+ */
+void perf_event_reset_group(struct perf_event *leader)
+{
+	lockdep_assert_held(&leader->ctx->mutex);
+	control_visit_group(leader, perf_event_reset);
 }
 
 /* prctl(2): all the events that the caller has opened, wherever they count. */

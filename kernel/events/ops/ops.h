@@ -48,7 +48,9 @@ void perf_event_enable_locked(struct perf_event *event);
 void perf_event_disable_locked(struct perf_event *event);
 void perf_event_reset(struct perf_event *event);
 void perf_event_visit_children(struct perf_event *event, void (*fn)(struct perf_event *));
-void perf_event_visit_group(struct perf_event *leader, void (*fn)(struct perf_event *));
+void perf_event_enable_group(struct perf_event *leader);
+void perf_event_disable_group(struct perf_event *leader);
+void perf_event_reset_group(struct perf_event *leader);
 void __init perf_control_init(void);
 
 /* read.c */

@@ -103,7 +103,8 @@ void perf_buffer_wake_failed(struct perf_buffer *rb)
 	smp_mb();	/* [failed] */
 	if (likely(!READ_ONCE(rb->failed_poll)))
 		return;
-	list_for_each_entry_rcu(event, &rb->events, rb_entry, true)
+	list_for_each_entry_rcu(event, &rb->events, rb_entry,
+				lockdep_is_held(&perf_buffers_lock))
 		wake_up_all(&event->waitq);
 }
 

@@ -119,7 +119,6 @@ void perf_sched_invalidate_user(struct perf_event_pmu_context *epc);
 void perf_sched_load(struct perf_event_pmu_context *epc);
 void perf_sched_load_base(struct perf_cpu_pmu_context *cpc, struct pmu *pmu);
 void perf_sched_base_left(struct perf_event_pmu_context *epc);
-bool perf_group_may_run(const struct perf_event *leader);
 void perf_sched_start_without_slots(struct perf_event *leader);
 void perf_sched_reload(struct pmu *pmu);
 struct perf_event_pmu_context *perf_sched_base(struct pmu *pmu);
@@ -138,6 +137,7 @@ static inline s64 perf_slice_tolerance(s64 interval)
 int  perf_sched_group_fits(struct perf_event *leader, struct perf_event *newcomer);
 
 /* sched_adddel.c: all other PMUs */
+bool perf_group_may_run(const struct perf_event *leader);
 void perf_adddel_group_changed(struct perf_event *leader);
 void perf_adddel_retry(struct perf_event_context *ctx);
 void perf_adddel_rebind(struct perf_event_context *ctx);

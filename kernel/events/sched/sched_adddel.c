@@ -24,6 +24,7 @@ bool perf_group_may_run(const struct perf_event *leader)
 {
 	struct perf_event_context *ctx = leader->ctx;
 
+	lockdep_assert_held(&ctx->lock);
 	if (leader->cpu < 0 || !ctx->task)
 		return true;
 	/* A task event bound to a CPU is started when the task is switched in there, even again. */

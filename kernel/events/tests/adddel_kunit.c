@@ -250,6 +250,11 @@ static int add_to_prepared_cpu(struct perf_event *event, int flags)
 	return adddel_meter_add(event, flags);
 }
 
+static void remove_state(void *state)
+{
+	cpuhp_remove_state((long)state);
+}
+
 static void test_drivers_prepare_cpus_first(struct kunit *test)
 {
 	struct meter *m = test->priv;
@@ -265,6 +270,8 @@ static void test_drivers_prepare_cpus_first(struct kunit *test)
 	atomic_set(&adddel_early, 0);
 	state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "perf:kunit", prepare_cpu, unprepare_cpu);
 	KUNIT_ASSERT_GT(test, state, 0);
+	KUNIT_ASSERT_EQ(test, 0,
+			kunit_add_action_or_reset(test, remove_state, (void *)(long)state));
 	set_up(test, LONG_MS);
 	for (int i = 0; i < 2; i++) {
 		struct perf_event_attr attr = meter_attr(m);
@@ -279,7 +286,6 @@ static void test_drivers_prepare_cpus_first(struct kunit *test)
 		meter_expect_counts(test, event[i], 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&m->active), 2);
 	KUNIT_EXPECT_EQ(test, atomic_read(&adddel_early), 0);
-	cpuhp_remove_state(state);
 }
 
 static struct kunit_case adddel_cases[] = {

@@ -12,9 +12,10 @@
 
 #include "uapi.h"
 
-/* Calls @fn for the event and its children, or for those of each member of its group. */
+/* Calls @fn for the event and for each of its children, or @group_fn for its group. */
 static long ioc_for_group_or_event(struct perf_event *event, unsigned long arg,
-				   void (*fn)(struct perf_event *))
+				   void (*fn)(struct perf_event *event),
+				   void (*group_fn)(struct perf_event *leader))
 {
 	struct perf_event_context *ctx;
 
@@ -23,7 +24,7 @@ static long ioc_for_group_or_event(struct perf_event *event, unsigned long arg,
 		return 0;
 	}
 	ctx = perf_event_ctx_lock(event);
-	perf_event_visit_group(event->group_leader, fn);
+	group_fn(event->group_leader);
 	perf_event_ctx_unlock(ctx);
 	return 0;
 }
@@ -192,11 +193,14 @@ long perf_event_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return perf_refuse(ret, "security module: no ioctl");
 	switch (cmd) {
 	case PERF_EVENT_IOC_ENABLE:
-		return ioc_for_group_or_event(event, arg, perf_event_enable);
+		return ioc_for_group_or_event(event, arg, perf_event_enable,
+					      perf_event_enable_group);
 	case PERF_EVENT_IOC_DISABLE:
-		return ioc_for_group_or_event(event, arg, perf_event_disable);
+		return ioc_for_group_or_event(event, arg, perf_event_disable,
+					      perf_event_disable_group);
 	case PERF_EVENT_IOC_RESET:
-		return ioc_for_group_or_event(event, arg, perf_event_reset);
+		return ioc_for_group_or_event(event, arg, perf_event_reset,
+					      perf_event_reset_group);
 	case PERF_EVENT_IOC_REFRESH:
 		return ioc_refresh(event, arg);
 	case PERF_EVENT_IOC_PERIOD:

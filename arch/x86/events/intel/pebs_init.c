@@ -43,16 +43,18 @@ int intel_pebs_init_select(const struct x86_pmu *xpmu, struct perf_event *event)
 }
 
 /*
- * Manual: SDM 3B, "PEBS Programming": "PEBS events are only valid when the following fields of
- * IA32_PERFEVTSELx are all zero: AnyThread, Edge, Invert, CMask." The rows have the exceptions, and
- * parts on which any event has records accept all.
+ * Before Ice Lake there are no records of an event with a modifier, but for those that a row of the
+ * line has and the one that stands for cycles. Parts on which any event has records accept all.
+ *
+ * Manual: SDM 3B, "Processor Event Based Sampling" of the lines before Ice Lake.
  */
 static bool pebs_init_is_modified(const struct x86_precise_line *line, u64 config)
 {
-	return line->others != ~0ULL &&
-	       config & (ARCH_PERFMON_EVENTSEL_ANY | (PEBS_SELECT & ~X86_SELECT_UMASK)) &&
-	       (config & ARCH_PERFMON_EVENTSEL_ANY ||
-		(config & PEBS_SELECT) != line->cycles[1]);
+	u64 any = config & ARCH_PERFMON_EVENTSEL_ANY, select = config & PEBS_SELECT;
+
+	if (line->others == ~0ULL)
+		return false;
+	return any || (select & ~X86_SELECT_UMASK && select != line->cycles[1]);
 }
 
 static u64 pebs_init_allowed(const struct x86_precise_line *line, const struct perf_event *event,

@@ -78,7 +78,8 @@ static void suspend_resume_here(void *info)
 }
 
 /* Counts instructions in the kernel on CPU 0. */
-static struct perf_event *suspend_event(struct suspend_case *c, u64 period, bool precise)
+static struct perf_event *suspend_event_with(struct suspend_case *c, u64 period, bool precise,
+					     u64 sample_type, perf_overflow_handler_t handler)
 {
 	struct perf_event_attr attr = {
 		.type		= PERF_TYPE_HARDWARE,
@@ -87,11 +88,17 @@ static struct perf_event *suspend_event(struct suspend_case *c, u64 period, bool
 		.exclude_user	= 1,
 		.pinned		= 1,
 		.sample_period	= period,
-		.sample_type	= PERF_SAMPLE_IP,
+		.sample_type	= sample_type,
 		.precise_ip	= precise,
 	};
 
-	return perf_event_create_kernel_counter(&attr, 0, NULL, period ? suspend_sample : NULL, c);
+	return perf_event_create_kernel_counter(&attr, 0, NULL, handler, c);
+}
+
+static struct perf_event *suspend_event(struct suspend_case *c, u64 period, bool precise)
+{
+	return suspend_event_with(c, period, precise, PERF_SAMPLE_IP,
+				  period ? suspend_sample : NULL);
 }
 
 static void suspend_keeps_counts_and_periods(struct kunit *test)
@@ -188,29 +195,24 @@ static void suspend_sample_here(void *info)
 	suspend_work(SUSPEND_ROUNDS);
 }
 
+/* An event with a call chain has no batch. */
+static struct perf_event *suspend_event_late(struct suspend_case *c, u64 period)
+{
+	return suspend_event_with(c, period, true, PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN,
+				  suspend_sample_then_late);
+}
+
 /* The processor can write a record a moment after its counter was stopped. */
 static void late_records_are_handled(struct kunit *test)
 {
 	struct suspend_case *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
-	struct perf_event_attr attr = {
-		.type		= PERF_TYPE_HARDWARE,
-		.config		= PERF_COUNT_HW_INSTRUCTIONS,
-		.size		= sizeof(attr),
-		.exclude_user	= 1,
-		.pinned		= 1,
-		.sample_type	= PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN, /* no batch */
-		.precise_ip	= 1,
-	};
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	if (!x86_nr_pmus || hweight64(x86_pmus[0].precise_counters) < 2)
 		kunit_skip(test, "no records of precise samples");
-	attr.sample_period = 1 << 30;
-	c->late = perf_event_create_kernel_counter(&attr, 0, NULL, suspend_sample_then_late, c);
+	c->late = suspend_event_late(c, 1 << 30);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, c->late);
-	attr.sample_period = SUSPEND_PERIOD;
-	c->sampling = perf_event_create_kernel_counter(&attr, 0, NULL, suspend_sample_then_late,
-						       c);
+	c->sampling = suspend_event_late(c, SUSPEND_PERIOD);
 	if (!IS_ERR(c->sampling)) {
 		smp_call_function_single(0, suspend_sample_here, NULL, 1);
 		perf_event_release_kernel(c->sampling);

@@ -49,8 +49,8 @@ static unsigned int loop_turn(struct perf_event_attr *attr, const char *what)
 		return 0;
 	exact = names_insn(attr->precise_ip, h);
 	ring.tail = 0;
-	/* Of Haswell, and from Sapphire Rapids on. */
-	if (attr->config == PERF_COUNT_HW_CPU_CYCLES && attr->precise_ip == 3)
+	if (attr->config == PERF_COUNT_HW_CPU_CYCLES && attr->precise_ip == 3 &&
+	    part_is_one_of(with_long_rests))
 		t.least = 128;
 	tally_ring(&t, &ring, attr, precise_loop_points, ROUNDS, exact);
 	ring_unmap(&ring);
@@ -519,7 +519,7 @@ static bool modified_events(void)
 	bool old, good = true;
 
 	need_precise();
-	old = part_is_old(UP_TO_SKYLAKE);
+	old = part_is_one_of(up_to_skylake);
 	for (unsigned int i = 0; i < ARRAY_SIZE(modifier); i++) {
 		struct perf_event_attr attr = precise_attr(0x00c5 | modifier[i].bits, 1);
 		int fd;

@@ -91,12 +91,12 @@ static void need_precise(void)
 	allow_any_rate();
 }
 
-/* The model numbers of the machines with parts from Core 2 on, in the order of their age. */
-static const char *const older_parts[] = { "15", "23", "26", "42", "60", "85" };
-#define UP_TO_HASWELL	5
-#define UP_TO_SKYLAKE	6
+/* Model numbers of machines of tools/testing/qemu/pmus; a list ends with NULL. */
+static const char *const up_to_haswell[] = { "15", "23", "26", "42", "60", NULL };
+static const char *const up_to_skylake[] = { "15", "23", "26", "42", "60", "85", NULL };
+static const char *const with_long_rests[] = { "60", "143", "173", NULL };
 
-static bool part_is_old(unsigned int nr)
+static bool part_is_one_of(const char *const *list)
 {
 	char line[256], model[16] = "";
 	FILE *file = fopen("/proc/cpuinfo", "r");
@@ -106,16 +106,15 @@ static bool part_is_old(unsigned int nr)
 			break;
 	if (file)
 		fclose(file);
-	for (unsigned int i = 0; i < nr; i++)
-		if (!strcmp(model, older_parts[i]))
-			return true;
-	return false;
+	while (*list && strcmp(model, *list))
+		list++;
+	return *list;
 }
 
 /* Records of Haswell and before have no time. */
 static bool records_have_time(void)
 {
-	return !part_is_old(UP_TO_HASWELL);
+	return !part_is_one_of(up_to_haswell);
 }
 
 static struct perf_event_attr precise_attr(uint64_t config, unsigned int precise)

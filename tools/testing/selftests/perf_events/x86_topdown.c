@@ -313,7 +313,7 @@ static bool programs_read_registers(void)
 	return good;
 }
 
-/* A task whose metrics are closed before its slots leaves nothing in the register for others. */
+/* The metrics are closed before slots: the register is empty when another task may read it. */
 static bool metrics_are_cleared(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
