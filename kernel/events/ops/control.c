@@ -115,7 +115,7 @@ void perf_event_disable_locked(struct perf_event *event)
  * struct control_request - a request to enable or disable an event
  * @enable: enable
  * @group: the event is a leader, and all members of its group are meant
- * @in_hit: result: a hit was interrupted
+ * @in_hit: result, if not @enable: a hit was interrupted
  */
 struct control_request {
 	bool	enable;
@@ -146,7 +146,8 @@ static int control_set_here(struct perf_event *event, void *arg)
 		control_set_siblings(event, request->enable);
 	if (request->enable)
 		perf_event_enable_locked(event);
-	request->in_hit = perf_call_interrupts_hit();
+	else
+		request->in_hit = perf_call_interrupts_hit();
 	return 0;
 }
 
@@ -162,7 +163,7 @@ static void control_set(struct perf_event *event, bool enable, bool group)
 	struct control_request request = { .enable = enable, .group = group };
 
 	perf_event_call(event, control_set_here, &request);
-	control_wait_for_hit(request.in_hit && !enable);
+	control_wait_for_hit(request.in_hit);
 }
 
 void perf_event_enable(struct perf_event *event)
