@@ -5,7 +5,7 @@
 # The lines of a table: percentage, thread, file and kind; names differ in versions of symbols. Left out
 # are entries of a PLT and functions of the vDSO, which perf has names for: tally counts their addresses.
 perf_table() {
-	perf report --stdio --no-children --no-group -g none -i "$1" 2>/dev/null | table
+	perf report --stdio --no-children $2 -g none -i "$1" 2>/dev/null | table
 }
 
 tally_table() {
@@ -17,8 +17,10 @@ table() {
 		s/^ *\([0-9.]*%\)  *\([^ ]*\)  *\([^ ]*\)  *\(\[.\]\).*/\1 \2 \3 \4/p' | sort
 }
 
+# The second argument is the option of perf, --no-group if there is none. perf 6.1 crashes at times if a
+# pipe is read with it: before the events are read, it writes to the first one.
 same_table() {
-	perf_table "$1" >"$work/perf.table"
+	perf_table "$1" "${2---no-group}" >"$work/perf.table"
 	tally_table "$1" >"$work/tally.table"
 	[ -s "$work/perf.table" ] && diff "$work/perf.table" "$work/tally.table"
 }
