@@ -13,7 +13,7 @@
 #include "workloads.h"
 
 #ifdef __x86_64__
-#include "x86_branch.h"
+#include "x86_bts.h"
 #include "x86_rdpmc.h"
 
 #include <poll.h>
@@ -21,14 +21,7 @@
 #define NOBODY_ID	65534
 #define DATA_PAGES	64
 
-LOOP(other_loop);
-
 static long page;
-static int pmu;
-
-struct bts_record {
-	uint64_t	from, to, flags;
-};
 
 struct aux_record {
 	struct perf_event_header	header;
@@ -45,19 +38,7 @@ struct area {
 static void bts_setup(void)
 {
 	page = sysconf(_SC_PAGESIZE);
-	pmu = perf_pmu_type("intel_bts");
-	if (pmu < 0)
-		skip_case("no PMU intel_bts");
-	/* A switch to another task ends a trace. */
-	MUST(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 10 }));
-}
-
-static struct perf_event_attr bts_attr(const char *modes)
-{
-	struct perf_event_attr attr = perf_attr_modes(pmu, 0, modes);
-
-	attr.disabled = 1;
-	return attr;
+	need_bts();
 }
 
 /* Returns 0, or -1 and errno. */
@@ -103,59 +84,6 @@ static struct bts_record record_at(const struct area *area, uint64_t pos)
 	return (struct bts_record){ at[0], at[1], at[2] };
 }
 
-/* ------------------------------------------------------------- what a trace has */
-
-/* What has been found in a trace of user space. */
-struct walk {
-	int		last;		/* branch of the round; -1: unknown */
-	unsigned int	loop, ends, wrong, kernel, foreign, flags;
-};
-
-static bool in_loop(const uint32_t *at, uint64_t ip)
-{
-	return ip >= at[CALL] && ip <= at[RETURN];
-}
-
-/* The branch of a round. The return to the caller stands for the branch that is not taken. */
-static int branch_in_round(const struct bts_record *r)
-{
-	struct branch b[ROUND];
-
-	branches_of(branch_loop_points, b);
-	if (r->from == branch_loop_points[END])
-		return ROUND - 1;
-	for (int i = 0; i < ROUND; i++)
-		if (b[i].from == r->from && b[i].to == r->to)
-			return i;
-	return -1;
-}
-
-static void walk_record(struct walk *w, const struct bts_record *r)
-{
-	int at;
-
-	if (!r->from && !r->to)
-		return;
-	w->flags += r->flags & ~0x10ull ? 1 : 0;
-	w->foreign += in_loop(other_loop_points, r->from) || in_loop(other_loop_points, r->to);
-	if (r->to >> 63) {
-		w->kernel++;
-		return;
-	}
-	if (!in_loop(branch_loop_points, r->from)) {
-		w->wrong += r->from >> 63;
-		return;
-	}
-	at = branch_in_round(r);
-	if (at < 0 || at != (w->last + 1) % ROUND)
-		if (w->last >= 0 && !w->wrong++)
-			ktap_note("branch %u is %#lx/%#lx, after the round's %d", w->loop,
-				  (long)r->from, (long)r->to, w->last);
-	w->last = at;
-	w->loop++;
-	w->ends += r->from == branch_loop_points[END];
-}
-
 static void walk_range(const struct area *area, uint64_t from, uint64_t size, struct walk *w)
 {
 	/* A record does not wrap: there are zeroes at the end of the area. */
@@ -170,16 +98,6 @@ static void walk_range(const struct area *area, uint64_t from, uint64_t size, st
 		walk_record(w, &r);
 	}
 }
-
-static bool walk_is_exact(const struct walk *w, unsigned int rounds, unsigned int calls)
-{
-	return expect_eq("branches of the loop", w->loop, rounds * ROUND * calls) &
-	       expect_eq("returns from it", w->ends, calls) &
-	       expect_eq("wrong ones", w->wrong, 0) &
-	       expect_eq("unknown flags", w->flags, 0);
-}
-
-#define NEW_WALK	{ .last = ROUND - 1 }
 
 /* ------------------------------------------------------------------------ cases */
 
@@ -411,18 +329,6 @@ static bool unmapped_while_filled(void)
 	return good & walk_is_exact(&w, 100, 1);
 }
 
-#define TURNS	40
-
-static void run_other(void)
-{
-	other_loop(50);
-}
-
-static void run_mine(void)
-{
-	branch_loop(15);
-}
-
 static bool others_are_not_traced(void)
 {
 	struct perf_event_attr attr = bts_attr("u");
@@ -493,13 +399,6 @@ static bool kernel_is_traced(void)
 	}
 	return expect(n > 3000, "%u branches", n) & expect_eq("that do not follow", wrong, 0) &
 	       expect_eq("flags", flags, 0);
-}
-
-static int open_bts(const char *modes)
-{
-	struct perf_event_attr attr = bts_attr(modes);
-
-	return perf_open(&attr, 0, -1, -1, 0);
 }
 
 /* A request of a user without privileges, while perf_event_paranoid is @paranoid. */
@@ -621,269 +520,6 @@ static bool attributes_are_checked(void)
 	       expect(!map_aux(&area, 1, PROT_READ | PROT_WRITE), "one page: errno %d", errno);
 }
 
-/* ------------------------------------------------------ samples of each branch */
-
-#define SAMPLE_PAGES	512
-
-static struct perf_event_attr each_attr(void)
-{
-	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "u");
-
-	attr.disabled = 1;
-	attr.sample_period = 1;
-	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_TID;
-	return attr;
-}
-
-static int open_each(struct ring *ring, struct perf_event_attr *attr)
-{
-	int fd = MUST(perf_open(attr, 0, -1, -1, 0));
-
-	if (!ring_map(ring, fd, SAMPLE_PAGES))
-		fail_case("mmap");
-	return fd;
-}
-
-/* Walks the samples, which are all of this task; returns their number. */
-static unsigned int walk_samples(struct ring *ring, const struct perf_event_attr *attr,
-				 struct walk *w)
-{
-	struct perf_event_header *h;
-	unsigned int n = 0;
-
-	while ((h = ring_next(ring))) {
-		struct bts_record r = { 0 };
-		struct sample s;
-
-		w->wrong += h->type == PERF_RECORD_LOST || h->type == PERF_RECORD_THROTTLE;
-		if (h->type != PERF_RECORD_SAMPLE)
-			continue;
-		sample_parse(&s, h, attr);
-		r.from = s.ip;
-		r.to = s.addr;
-		walk_record(w, &r);
-		w->wrong += (pid_t)s.pid != getpid() ||
-			    (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER;
-		n++;
-	}
-	return n;
-}
-
-static bool samples_are_exact(void)
-{
-	struct perf_event_attr attr = each_attr();
-	struct walk w = NEW_WALK;
-	struct ring ring;
-	unsigned int n;
-	uint64_t count;
-	bool good;
-	int fd;
-
-	require_exact_instructions();
-	fd = open_each(&ring, &attr);
-	event_enable(fd);
-	branch_loop(2000);
-	/* A read counts the samples up to now. */
-	count = perf_count(fd);
-	event_disable(fd);
-	n = walk_samples(&ring, &attr, &w);
-	good = walk_is_exact(&w, 2000, 1) & expect_eq("kernel addresses", w.kernel, 0) &
-	       expect_between("count", count, 14000, n) & expect_eq("later", perf_count(fd), n);
-	event_enable(fd);
-	branch_loop(1000);
-	event_disable(fd);
-	w = (struct walk)NEW_WALK;
-	n += walk_samples(&ring, &attr, &w);
-	return good & walk_is_exact(&w, 1000, 1) & expect_eq("in the end", perf_count(fd), n);
-}
-
-/* Interrupts of the counters so far. */
-static unsigned long pmi_count(void)
-{
-	char line[512], *at, *end;
-	unsigned long sum = 0, n;
-	FILE *f = fopen("/proc/interrupts", "r");
-
-	while (f && fgets(line, sizeof(line), f)) {
-		at = strstr(line, "PMI:");
-		if (!at)
-			continue;
-		for (at += 4; n = strtoul(at, &end, 10), end != at; at = end)
-			sum += n;
-	}
-	if (f)
-		fclose(f);
-	return sum;
-}
-
-/* 64 KiB hold 2730 records; the interrupt is due with 2560. */
-static bool samples_share_interrupts(void)
-{
-	struct perf_event_attr attr = each_attr();
-	struct walk w = NEW_WALK;
-	unsigned long before, after;
-	struct ring ring;
-	int fd;
-
-	require_exact_instructions();
-	fd = open_each(&ring, &attr);
-	before = pmi_count();
-	event_enable(fd);
-	branch_loop(5000);
-	event_disable(fd);
-	after = pmi_count();
-	walk_samples(&ring, &attr, &w);
-	return walk_is_exact(&w, 5000, 1) &
-	       expect_between("interrupts", after - before, 35000 / 2730, 35000 / 2560 + 1);
-}
-
-static bool samples_of_one_task(void)
-{
-	struct perf_event_attr attr = each_attr();
-	struct gate go = gate_new(), back = gate_new();
-	struct walk w = NEW_WALK;
-	struct ring ring;
-	unsigned int n;
-	pid_t other;
-	int fd;
-
-	require_exact_instructions();
-	MUST(pin_to_cpu(0));
-	other = fork_worker(&go, &back, run_other);
-	fd = open_each(&ring, &attr);
-	event_enable(fd);
-	take_turns(&go, &back, TURNS, run_mine);
-	event_disable(fd);
-	kill_child(other);
-	n = walk_samples(&ring, &attr, &w);
-	return walk_is_exact(&w, 15, TURNS) & expect_eq("branches of the other", w.foreign, 0) &
-	       expect_eq("count", perf_count(fd), n);
-}
-
-/* Each of two events has the samples from its start to its end. */
-static bool events_share_records(void)
-{
-	struct perf_event_attr attr = each_attr();
-	struct walk w[2] = { NEW_WALK, NEW_WALK };
-	struct ring ring[2];
-	int fd[2];
-
-	require_exact_instructions();
-	for (int i = 0; i < 2; i++)
-		fd[i] = open_each(&ring[i], &attr);
-	event_enable(fd[0]);
-	branch_loop(100);
-	event_enable(fd[1]);
-	branch_loop(100);
-	event_disable(fd[0]);
-	branch_loop(100);
-	branch_loop(100);
-	event_disable(fd[1]);
-	for (int i = 0; i < 2; i++)
-		walk_samples(&ring[i], &attr, &w[i]);
-	return walk_is_exact(&w[0], 100, 2) & walk_is_exact(&w[1], 100, 3);
-}
-
-static bool child_is_sampled(void)
-{
-	struct perf_event_attr attr = each_attr();
-	uint64_t before;
-	pid_t pid;
-	int fd;
-
-	require_exact_instructions();
-	attr.inherit = 1;
-	fd = MUST(perf_open(&attr, 0, -1, -1, 0));
-	event_enable(fd);
-	pid = fork_child();
-	if (!pid) {
-		branch_loop(1000);
-		_exit(0);
-	}
-	before = perf_count(fd);
-	return expect(child_succeeded(pid), "a child") &
-	       expect_between("branches of the child", perf_count(fd) - before, 7000, 9000);
-}
-
-static int open_period(uint64_t period, const char *modes)
-{
-	struct perf_event_attr attr = each_attr();
-
-	attr.exclude_kernel = !strchr(modes, 'k');
-	attr.sample_period = period;
-	return perf_open(&attr, 0, -1, -1, 0);
-}
-
-static bool samples_exclude_traces(void)
-{
-	struct perf_event_attr branches = branch_attr(FORM_ANY);
-	bool good;
-	int fd;
-
-	fd = MUST(open_period(1, "u"));
-	good = expect_refused("a trace beside it", open_bts("u"), EBUSY, "type: branches") &
-	       expect(perf_open(&branches, 0, -1, -1, 0) >= 0, "branch records: errno %d", errno);
-	close(fd);
-	return good;
-}
-
-#define EVERY	10	/* rounds of 7 branches: each is sampled in turn */
-
-/* The period of such an event can become another; that of others cannot become 1. */
-static bool period_changes(void)
-{
-	struct perf_event_attr attr = each_attr();
-	uint64_t period = EVERY, one = 1;
-	struct perf_event_header *h;
-	struct branch b[ROUND];
-	unsigned int n = 0, wrong = 0;
-	struct ring ring;
-	int fd, last = -1;
-	bool good;
-
-	require_exact_instructions();
-	branches_of(branch_loop_points, b);
-	fd = open_each(&ring, &attr);
-	MUST(ioctl(fd, PERF_EVENT_IOC_PERIOD, &period));
-	event_enable(fd);
-	branch_loop(1000);
-	event_disable(fd);
-	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
-		struct perf_branch_entry e = { 0 };
-		struct sample s;
-		int at;
-
-		sample_parse(&s, h, &attr);
-		e.from = s.ip;
-		e.to = s.addr;
-		at = position_of(&e, b, ROUND);
-		wrong += last >= 0 && at >= 0 && at != (last + EVERY) % ROUND;
-		last = at;
-		n += at >= 0;
-	}
-	good = expect_between("samples", n, 7000 / EVERY - 2, 7000 / EVERY + 1) &
-	       expect_eq("samples that do not follow", wrong, 0) &
-	       expect_between("branches", perf_count(fd), 7000, 7100);
-	close(fd);
-
-	fd = MUST(open_period(2, "u"));
-	good &= expect_errno("from 2 to 1", ioctl(fd, PERF_EVENT_IOC_PERIOD, &one), EINVAL);
-	close(fd);
-	return good;
-}
-
-static bool traces_exclude_samples(void)
-{
-	int fd = MUST(open_bts("u"));
-	bool good;
-
-	good = expect_refused("samples beside a trace", open_period(1, "u"), EBUSY,
-			      "sample_period: branches") &
-	       expect(open_period(2, "u") >= 0, "with period 2: errno %d", errno);
-	close(fd);
-	return good & expect(open_period(1, "u") >= 0, "afterwards: errno %d", errno);
-}
-
 static const struct test tests[] = {
 	{ "the trace is every branch, in order", trace_is_exact },
 	{ "the trace is every branch in an area of several parts", trace_of_parts },
@@ -898,14 +534,6 @@ static const struct test tests[] = {
 	{ "the trace excludes branch records and a second trace", trace_is_exclusive },
 	{ "branch records end before a trace begins", records_end_before_trace },
 	{ "attributes and areas that do not suit are refused", attributes_are_checked },
-	{ "with period 1 there is a sample of every branch", samples_are_exact },
-	{ "such samples share interrupts", samples_share_interrupts },
-	{ "such samples are of one task", samples_of_one_task },
-	{ "two events have the samples from their start to their end", events_share_records },
-	{ "a child inherits such an event", child_is_sampled },
-	{ "such samples exclude traces", samples_exclude_traces },
-	{ "the period can become another, but not 1", period_changes },
-	{ "traces exclude such samples", traces_exclude_samples },
 };
 
 TESTS_MAIN_SETUP(tests, bts_setup)
