@@ -112,6 +112,7 @@ static void __init archperf_set_select_mask(struct x86_pmu *xpmu, const struct a
  * archperf_counters - the counters of a CPU
  * @leaf: values of CPUID
  *
+ * Context: any.
  * Return: set of counters
  */
 u64 archperf_counters(const struct archperf_leaf *leaf)
@@ -124,6 +125,8 @@ u64 archperf_counters(const struct archperf_leaf *leaf)
 /**
  * archperf_read_leaf - read CPUID.0AH and CPUID.23H of this CPU
  * @leaf: set to the result
+ *
+ * Context: any; the task stays on its CPU.
  */
 void archperf_read_leaf(struct archperf_leaf *leaf)
 {
@@ -146,6 +149,8 @@ void archperf_read_leaf(struct archperf_leaf *leaf)
  * @xpmu: PMU to fill
  * @leaf: values of CPUID
  * @model: tables for the PMU
+ *
+ * Context: initcall; may sleep.
  */
 void __init archperf_setup(struct x86_pmu *xpmu, const struct archperf_leaf *leaf,
 			   const struct x86_model *model)

@@ -6,7 +6,7 @@
 #include "pmu.h"
 
 /**
- * struct archperf_leaf - CPUID.0AH and, if CPUID.7.1:EAX[8] announces it, CPUID.23H
+ * struct archperf_leaf - CPUID.0AH and, if CPUID.7.1:EAX[8] is set, CPUID.23H
  * @eax: version, number and width of general counters
  * @ebx: set bits are architectural events that do not count
  * @ecx: set of fixed counters, from version 5 on

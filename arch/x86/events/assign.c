@@ -20,6 +20,8 @@
 /**
  * x86_assign_init - begin an assignment without events
  * @a: assignment to initialise; 64 free counters
+ *
+ * Context: any.
  */
 void x86_assign_init(struct x86_assign *a)
 {
@@ -31,8 +33,10 @@ void x86_assign_init(struct x86_assign *a)
  * x86_assign_seed - add an event that has a counter already
  * @a: the assignment
  * @event: number of the event, 0..X86_ASSIGN_MAX - 1
- * @allowed: set of counters that can count it
- * @counter: number of its counter, which is free in @a
+ * @allowed: set of counters that can count the event
+ * @counter: number of the counter, 0..63, which is free in @a
+ *
+ * Context: any.
  */
 void x86_assign_seed(struct x86_assign *a, unsigned int event, u64 allowed, int counter)
 {
@@ -71,9 +75,10 @@ static int x86_assign_pick(u64 counters, int wish)
  * x86_assign_add - add an event, and move others if necessary
  * @a: the assignment
  * @event: number of the event, 0..X86_ASSIGN_MAX - 1
- * @allowed: set of counters that can count it
- * @wish: number of the counter to prefer if it is free; -1: none
+ * @allowed: set of counters that can count the event
+ * @wish: number of the counter to take if that one is free, 0..63; -1: none
  *
+ * Context: any.
  * Return: false if the event does not fit; no event has been moved then
  */
 bool x86_assign_add(struct x86_assign *a, unsigned int event, u64 allowed, int wish)

@@ -8,11 +8,11 @@
 #define X86_ASSIGN_MAX	64
 
 /**
- * struct x86_assign - a set of events and their counters
+ * struct x86_assign - a set of events and the counters assigned
  * @vacant: set of free counters
- * @allowed: by event: set of counters that can count it
- * @counter_of: by event: number of its counter; -1: none
- * @event_on: by counter that is not in @vacant: number of its event
+ * @allowed: by event: set of counters that can count the event
+ * @counter_of: by event: number of the assigned counter; -1: none
+ * @event_on: by counter that is not in @vacant: number of the event on the counter
  */
 struct x86_assign {
 	u64	vacant;

@@ -60,7 +60,8 @@ static const u32 branch_named_options[PERF_SAMPLE_BRANCH_MAX_SHIFT] = {
  * x86_branch_filter - the filter of an event
  * @sample_type: perf_event_attr::branch_sample_type
  *
- * Return: kinds and options; a sample type without a kind stands for all of them
+ * Context: any, NMI included.
+ * Return: kinds and options; a sample type without a kind stands for all kinds
  */
 u32 x86_branch_filter(u64 sample_type)
 {
@@ -81,9 +82,10 @@ u32 x86_branch_filter(u64 sample_type)
 
 /**
  * x86_branch_unsupported - the kinds of branches that the hardware cannot be made to log
- * @b: its registers
+ * @b: branch registers of the CPU
  * @sample_type: perf_event_attr::branch_sample_type
  *
+ * Context: any, NMI included.
  * Return: bits of @sample_type; 0: all can be served
  */
 u64 x86_branch_unsupported(const struct x86_branches *b, u64 sample_type)
@@ -106,6 +108,7 @@ u64 x86_branch_unsupported(const struct x86_branches *b, u64 sample_type)
  * @b: the registers, with a filter
  * @sample_type: perf_event_attr::branch_sample_type
  *
+ * Context: any, NMI included.
  * Return: X86_SELECT_* bits
  */
 u64 x86_branch_select(const struct x86_branches *b, u64 sample_type)
@@ -145,6 +148,7 @@ static const u32 branch_logged_kinds[] = {
  * @select: x86_branch_select() of the event
  * @filter: x86_branch_filter() of the event
  *
+ * Context: any, NMI included.
  * Return: false if the kind of each branch has to be found out
  */
 bool x86_branch_select_is_exact(const struct x86_branches *b, u64 select, u32 filter)
@@ -173,6 +177,7 @@ static const u8 branch_arch_bits[] = { 1, 2, 16, 19, 20, 21, 18, 17, 22 };
  * x86_branch_arch_control - the value of IA32_LBR_CTL for a filter
  * @select: X86_SELECT_* bits, which suppress; those of the register enable
  *
+ * Context: any, NMI included.
  * Return: the value, with the bit that turns recording on
  */
 u64 x86_branch_arch_control(u64 select)
@@ -195,6 +200,7 @@ u64 x86_branch_arch_control(u64 select)
  * @b: the registers
  * @caps: IA32_PERF_CAPABILITIES
  *
+ * Context: any, NMI included.
  * Return: the format for x86_branch_layout()
  */
 unsigned int x86_branch_format(const struct x86_branches *b, u64 caps)
@@ -209,6 +215,7 @@ unsigned int x86_branch_format(const struct x86_branches *b, u64 caps)
  * @format: IA32_PERF_CAPABILITIES[5:0]
  * @tsx: the part has transactions; without, flags of transactions are copies of the sign
  *
+ * Context: any, NMI included.
  * Return: X86_BRANCH_FROM_*, TO_* and INFO_* flags; 0 also for formats that are not known
  */
 u32 x86_branch_layout(unsigned int format, bool tsx)
@@ -236,13 +243,14 @@ u32 x86_branch_layout(unsigned int format, bool tsx)
 #define BRANCH_AMD_SIGN		57	/* of FROM and TO */
 
 /**
- * x86_branch_from_to_write - what to write to FROM so that it has the value that was read
+ * x86_branch_from_to_write - what to write to FROM to restore the value that was read
  * @layout: layout of the registers
- * @from: the value
+ * @from: the value that was read
  *
  * Haswell and Broadwell without transactions record 0 in the flags of transactions, and refuse a
  * write in which these bits are not copies of the sign.
  *
+ * Context: any, NMI included.
  * Return: the value to write
  */
 u64 x86_branch_from_to_write(u32 layout, u64 from)
@@ -284,6 +292,8 @@ static void branch_decode_amd(const struct x86_branch_raw *raw, struct perf_bran
  * @layout: layout of the registers
  * @raw: the registers
  * @e: set to addresses, prediction, transaction and cycles; all else is 0
+ *
+ * Context: any, NMI included.
  */
 void x86_branch_decode(u32 layout, const struct x86_branch_raw *raw, struct perf_branch_entry *e)
 {
@@ -401,12 +411,13 @@ static u32 branch_kind_of_one_byte(u8 opcode)
 #define BRANCH_CALL_OFFSET	4	/* bytes behind the opcode of a near direct call */
 
 /**
- * x86_branch_kind_of_code - the kind of a branch, from its instruction
+ * x86_branch_kind_of_code - the kind of a branch, from the instruction
  * @code: the instruction
  * @len: bytes that could be read
  * @wide: the code is executed in 64-bit mode
- * @distance: target of the branch less the address of the instruction
+ * @distance: target of the branch less the address of the instruction, bytes
  *
+ * Context: any, NMI included.
  * Return: one X86_BRANCH_* kind
  */
 u32 x86_branch_kind_of_code(const u8 *code, unsigned int len, bool wide, u64 distance)
@@ -460,11 +471,12 @@ static unsigned int branch_read_user(unsigned long addr, u8 *code)
  * x86_branch_skip_fused - find the branch that instructions are fused with
  * @code: instructions, the first of which is no branch
  * @len: bytes that could be read
- * @wide: they are executed in 64-bit mode
+ * @wide: the code is executed in 64-bit mode
  *
  * PPR of family 19h, "LBR": of a fused branch the first instruction is logged.
  *
- * Return: distance of the branch; 0 if there is none
+ * Context: any, NMI included.
+ * Return: distance of the branch from @code in bytes; 0 if there is none
  */
 unsigned int x86_branch_skip_fused(const u8 *code, unsigned int len, bool wide)
 {
@@ -552,8 +564,9 @@ static bool branch_is_void(u32 layout, const struct x86_branch_raw *raw)
  * x86_branch_decode_one - turn the registers of a branch into an entry, without a filter
  * @layout: layout of the registers
  * @raw: the registers
- * @e: set as by x86_branch_decode(), and FROM to the branch itself if it is fused
+ * @e: set as by x86_branch_decode(), and FROM to the branch itself if fused
  *
+ * Context: any, NMI included.
  * Return: false if the registers hold no branch
  */
 bool x86_branch_decode_one(u32 layout, const struct x86_branch_raw *raw,
@@ -630,14 +643,15 @@ static unsigned int branch_fill_unfiltered(const struct x86_branch_raw *raw, uns
 /**
  * x86_branch_fill - the entries of a sample: what passes an event's filter
  * @raw: registers, newest first
- * @nr: their number
- * @layout: their layout
+ * @nr: number of entries in @raw
+ * @layout: layout of the registers
  * @filter: filter of the event
- * @out: set to the entries, newest first; at least @nr of them fit
- * @counts: set to the counts of each of them, two bits for each counter; NULL: none
+ * @out: set to the entries, newest first; at least @nr entries fit
+ * @counts: set to the counts of each entry, two bits for each counter; NULL: none
  *
  * Kernel addresses do not pass if the event excludes the kernel: a return to user space has one.
  *
+ * Context: any, NMI included.
  * Return: number of entries
  */
 unsigned int x86_branch_fill(const struct x86_branch_raw *raw, unsigned int nr, u32 layout,

@@ -77,8 +77,8 @@ static inline bool x86_address_is_kernel(u64 address)
 /**
  * struct x86_branch_raw - registers of one branch
  * @from: address of the branch, and flags
- * @to: address of its target, and flags
- * @info: flags and cycles; 0 if the part has no such register or it was not read
+ * @to: address of the target, and flags
+ * @info: flags and cycles; 0 if the part has no such register or none was read
  */
 struct x86_branch_raw {
 	u64	from;
@@ -133,12 +133,12 @@ struct x86_branch_log {
 #define X86_SELECT_STACK	BIT(9)	/* calls are pushed, returns pop; enables, not suppresses */
 
 /**
- * struct x86_branch_task - what the registers hold of a task that is not on a CPU: its call stack,
- *	or the records of the guest that it runs
- * @seq: x86_branch_cpu::seq when it was saved; 0: never
+ * struct x86_branch_task - what the registers hold of a task that is not on a CPU: the call stack
+ *	of the task, or the records of the guest that the task runs
+ * @seq: x86_branch_cpu::seq when the contents were saved; 0: never
  * @event: identity of the event with which a call stack was saved
- * @stopped: for how long that event had not been running then, as lbr_time_stopped()
- * @cpu: CPU where it was saved
+ * @stopped: for how long that event had not been running then, ns, as lbr_time_stopped()
+ * @cpu: CPU where the contents were saved
  * @guest: the records of a guest
  * @select: the guest's filter
  * @nr: number of entries, 0..X86_BRANCH_MAX
@@ -174,10 +174,10 @@ enum x86_branches_kind {
  * struct x86_branches - the branch registers of a line of processors
  * @kind: X86_BRANCHES_RING, _ARCH, _AMD, _BUFFER
  * @control: MSR that turns recording on
- * @on: its bit for that
+ * @on: bit of @control that turns recording on
  * @from: MSR of the first FROM register
  * @to: MSR of the first TO register
- * @info: MSR of the first INFO register, if a layout has them
+ * @info: MSR of the first INFO register, if a layout has these
  * @select: MSR of the filter; 0: none
  * @top: MSR with the number of the newest entry, of a ring
  * @depth: number of entries, 1..X86_BRANCH_MAX; of a ring a power of 2

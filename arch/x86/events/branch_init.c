@@ -107,9 +107,9 @@ int x86_branch_check_period(const struct perf_event *event, u64 period)
 }
 
 /**
- * x86_branch_init_counter - restrict the counters of an event to those that its records need
+ * x86_branch_init_counter - restrict the counters of an event to those that the records need
  * @xpmu: the PMU
- * @event: event being initialised; its selection and its counters are set
+ * @event: event being initialised; hw.config and hw.counters are set
  *
  * Context: process, may sleep.
  * Return: 0; -EINVAL if the CPU or the event's group has no such records; -EOPNOTSUPP for an event
@@ -179,9 +179,10 @@ int x86_branch_init_type(const struct x86_pmu *xpmu, struct perf_event *event, u
  * x86_branch_is_guest - does an event reserve the branch records for a guest?
  * @event: event being initialised
  *
- * KVM opens it for the task that runs the guest. It counts nothing.
+ * KVM opens such an event for the task that runs the guest. The event counts nothing.
  *
- * Return: true if it does
+ * Context: process.
+ * Return: true for an event of a guest
  */
 bool x86_branch_is_guest(struct perf_event *event)
 {
@@ -217,7 +218,7 @@ int x86_branch_init_guest(const struct x86_pmu *xpmu, struct perf_event *event)
 }
 
 /**
- * x86_branch_init - set the filters of an event, if it has branch records
+ * x86_branch_init - set the filters of an event with branch records
  * @xpmu: the PMU
  * @event: event being initialised
  *

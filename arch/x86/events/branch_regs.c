@@ -30,6 +30,7 @@ static u64 branches_buffer_newest(const struct x86_branches *b)
  * x86_branches_newest - the number of the registers with the newest entry
  * @b: the registers
  *
+ * Context: interrupts disabled, or NMI.
  * Return: 0..@b->depth - 1; -1ULL: a buffer is empty
  */
 u64 x86_branches_newest(const struct x86_branches *b)
@@ -85,9 +86,10 @@ static bool branches_read_buffer(const struct x86_branches *b, u64 newest, unsig
  * @newest: x86_branches_newest()
  * @i: age of the entry, 0..@b->depth - 1
  * @info: read INFO, too
- * @raw: set to the registers; @info is 0 if it is not read
+ * @raw: set to the registers; x86_branch_raw::info is 0 without @info
  *
- * Return: false if the entry is empty: so are the older ones, or they are of other tasks
+ * Context: interrupts disabled, or NMI.
+ * Return: false if the entry is empty: the older ones are empty, too, or of other tasks
  */
 bool x86_branches_read_one(const struct x86_branches *b, u64 newest, unsigned int i, bool info,
 			   struct x86_branch_raw *raw)
@@ -129,8 +131,9 @@ static unsigned int branches_read_info(const struct x86_branches *b, u64 newest,
  * @b: the registers
  * @newest: x86_branches_newest()
  * @info: read INFO, too
- * @raw: set to the registers, newest first; @b->depth of them
+ * @raw: set to the registers, newest first; @b->depth entries
  *
+ * Context: interrupts disabled, or NMI.
  * Return: number of entries before the first empty one
  */
 unsigned int x86_branches_read(const struct x86_branches *b, u64 newest, bool info,
@@ -155,10 +158,12 @@ static void branches_mark_buffer(const struct x86_branches *b)
 }
 
 /**
- * x86_branches_mark - make everything in the registers foreign
+ * x86_branches_mark - mark all present entries as those of other tasks
  * @b: the registers
  *
  * The newest entry becomes empty. A write of the depth empties all architectural entries.
+ *
+ * Context: interrupts disabled.
  */
 void x86_branches_mark(const struct x86_branches *b)
 {
@@ -179,13 +184,14 @@ void x86_branches_mark(const struct x86_branches *b)
 }
 
 /**
- * x86_branches_are_kept - have the registers kept their values since they were read?
+ * x86_branches_are_kept - have the registers kept the values that were read?
  * @b: a ring or architectural registers, which nothing else has used
  * @task: what was read
  *
- * A deep C-state clears them.
+ * A deep C-state clears the registers.
  *
- * Return: false if they are empty
+ * Context: interrupts disabled.
+ * Return: false if the registers are empty
  */
 bool x86_branches_are_kept(const struct x86_branches *b, const struct x86_branch_task *task)
 {
@@ -213,6 +219,8 @@ static void branches_write_entry(const struct x86_branches *b, unsigned int at,
  * @layout: layout of the registers
  *
  * All entries are written: a mark is not enough, because returns make older entries the newest.
+ *
+ * Context: interrupts disabled.
  */
 void x86_branches_write_stack(const struct x86_branches *b, const struct x86_branch_task *task,
 			      u32 layout)
@@ -238,6 +246,8 @@ void x86_branches_write_stack(const struct x86_branches *b, const struct x86_bra
  * @layout: layout of the registers
  *
  * Nothing of the host is left, because the guest reads all registers.
+ *
+ * Context: interrupts disabled.
  */
 void x86_branches_write_guest(const struct x86_branches *b, const struct x86_branch_task *task,
 			      u32 layout)
@@ -281,6 +291,8 @@ static void branches_set_amd(const struct x86_branches *b, u64 on)
  * x86_branches_start - start to record; a buffer is emptied
  * @b: the registers; of the architectural ones the control has been written with the filter
  * @freeze: an overflow interrupt stops recording
+ *
+ * Context: interrupts disabled, or NMI.
  */
 void x86_branches_start(const struct x86_branches *b, bool freeze)
 {
@@ -298,6 +310,8 @@ void x86_branches_start(const struct x86_branches *b, bool freeze)
 /**
  * x86_branches_stop - stop recording
  * @b: the registers
+ *
+ * Context: interrupts disabled.
  */
 void x86_branches_stop(const struct x86_branches *b)
 {

@@ -23,9 +23,10 @@ static inline s64 x86_counter_sign_extend(u64 val, unsigned int width)
 /**
  * x86_counter_read - read a counter
  * @cpu: this CPU
- * @idx: number of the counter
+ * @idx: number of the counter, 0..47
  *
- * Return: its value, not sign-extended
+ * Context: interrupts disabled, or NMI.
+ * Return: value of the counter, not sign-extended
  */
 u64 x86_counter_read(const struct x86_pmu_cpu *cpu, unsigned int idx)
 {
@@ -53,13 +54,15 @@ static noinline void x86_counter_write_upper(struct x86_pmu_cpu *cpu, unsigned i
 }
 
 /**
- * x86_counter_write - write a counter and change its tag
+ * x86_counter_write - write a counter and change the tag of the counter
  * @cpu: this CPU
- * @idx: number of the counter
- * @val: value; x86_pmu::width bits of it are used
+ * @idx: number of the counter, 0..47
+ * @val: value, of which x86_pmu::width bits are used
  *
  * A Pentium 4's counter can ignore a single write (erratum N15 of the specification update,
  * 249199).
+ *
+ * Context: interrupts disabled, or NMI.
  */
 void x86_counter_write(struct x86_pmu_cpu *cpu, unsigned int idx, s64 val)
 {
@@ -80,7 +83,10 @@ void x86_counter_write(struct x86_pmu_cpu *cpu, unsigned int idx, s64 val)
  * x86_commit_enabled - write x86_pmu_cpu::enabled to GLOBAL_CTRL
  * @cpu: this CPU
  *
- * The overflow handler can change the set during the write: then the loop writes it again.
+ * The overflow handler can change the set during the write: then the loop writes the register
+ * again.
+ *
+ * Context: interrupts disabled, or NMI.
  */
 void x86_commit_enabled(struct x86_pmu_cpu *cpu)
 {
@@ -141,6 +147,8 @@ static void x86_select_write(struct x86_pmu_cpu *cpu, unsigned int idx, u64 val)
  * x86_select_ack - clear the overflow flags in selects (Pentium 4)
  * @cpu: this CPU
  * @counters: counters that have overflowed and have not been written since
+ *
+ * Context: NMI, or Xen's interrupt.
  */
 void x86_select_ack(struct x86_pmu_cpu *cpu, u64 counters)
 {
@@ -165,6 +173,8 @@ static void x86_select_disable(struct x86_pmu_cpu *cpu, unsigned int idx)
  * x86_counters_disable - disable counters
  * @cpu: this CPU
  * @counters: set of counters; those that are disabled already do not matter
+ *
+ * Context: interrupts disabled, or NMI.
  */
 void x86_counters_disable(struct x86_pmu_cpu *cpu, u64 counters)
 {
@@ -300,7 +310,7 @@ static noinline void x86_select_pair(struct x86_pmu_cpu *cpu, const struct perf_
 /**
  * x86_select_clear - select nothing on a general counter
  * @cpu: this CPU
- * @idx: number of the counter, which has no event
+ * @idx: number of the counter, 0..47, which has no event
  *
  * Context: interrupts disabled.
  */
@@ -314,7 +324,7 @@ void x86_select_clear(struct x86_pmu_cpu *cpu, unsigned int idx)
 /**
  * x86_select_reload - set the period that a record of an event begins
  * @cpu: this CPU
- * @event: event with X86_EVENT_BATCH, loaded on this CPU; its counter is disabled, without records
+ * @event: event with X86_EVENT_BATCH, loaded on this CPU; the counter is disabled, without records
  *
  * Context: interrupts disabled.
  */
@@ -368,10 +378,12 @@ static bool x86_select_is_done(const struct x86_pmu_cpu *cpu, const struct perf_
  * x86_select - select an event on a counter
  * @cpu: this CPU
  * @event: event to select
- * @idx: number of the counter, which is not in x86_pmu_cpu::irq_owned; it is disabled if @event is
- *	a sampling event that is being loaded
+ * @idx: number of the counter, 0..47, which is not in x86_pmu_cpu::irq_owned; the counter is
+ *	disabled if @event is a sampling event that is being loaded
  *
  * x86_select_flush() must follow, because all fixed counters have one control register.
+ *
+ * Context: interrupts disabled.
  */
 void x86_select(struct x86_pmu_cpu *cpu, struct perf_event *event, unsigned int idx)
 {
@@ -380,8 +392,10 @@ void x86_select(struct x86_pmu_cpu *cpu, struct perf_event *event, unsigned int 
 }
 
 /**
- * x86_select_flush - write the control registers of several counters, if they have changed
+ * x86_select_flush - write the control registers of several counters, if changed
  * @cpu: this CPU
+ *
+ * Context: interrupts disabled.
  */
 void x86_select_flush(struct x86_pmu_cpu *cpu)
 {
@@ -399,6 +413,8 @@ void x86_select_flush(struct x86_pmu_cpu *cpu)
  * @event: event, loaded on @cpu
  *
  * x86_commit_enabled() must follow. A counter for guests only is left disabled.
+ *
+ * Context: interrupts disabled.
  */
 void x86_counter_enable(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
@@ -414,11 +430,13 @@ void x86_counter_enable(struct x86_pmu_cpu *cpu, struct perf_event *event)
 /* ---------------------------------------------------------------- values */
 
 /**
- * x86_event_update - add to an event's count what its counter has counted since the last update
+ * x86_event_update - add to an event's count what the counter has counted since the last update
  * @event: event, loaded on this CPU
  *
- * The overflow handler can interrupt this and update the event, too. The update that stores its
+ * The overflow handler can interrupt this and update the event, too. The update that stores a
  * counter value in prev_count adds the difference.
+ *
+ * Context: interrupts disabled, or NMI.
  */
 void x86_event_update(struct perf_event *event)
 {
@@ -454,7 +472,7 @@ static bool x86_period_is_confined(const struct perf_event *event)
 
 /**
  * x86_period_limit_of - the limit of an event's sampling periods
- * @event: sampling event; its selection and its counters are set
+ * @event: sampling event; hw.config and hw.counters are set
  *
  * Context: any.
  * Return: the limit; NULL: none
@@ -503,12 +521,14 @@ static noinline s64 x86_period_stretch(struct x86_pmu_cpu *cpu, const struct per
 
 /**
  * x86_period_next - begin the next sampling period if the current one has ended
- * @event: sampling event, its count is up to date
+ * @event: sampling event; perf_event::count is up to date
  *
- * The next period is shortened by the counts that it has already had. If it has ended as well, one
- * more sample is due at once (X86_EVENT_MISSED), and further ends are dropped: with counters that
- * run during the overflow handler, periods shorter than the handler would keep it busy forever.
+ * The next period is shortened by the counts since the current one ended. If the next has ended as
+ * well, one more sample is due at once (X86_EVENT_MISSED), and further ends are dropped: with
+ * counters that run during the overflow handler, periods shorter than the handler would keep the
+ * handler busy forever.
  *
+ * Context: interrupts disabled, or NMI.
  * Return: true if the period had ended
  */
 bool x86_period_next(struct perf_event *event)
@@ -550,14 +570,16 @@ static void x86_event_set_counter(struct x86_pmu_cpu *cpu, struct perf_event *ev
 }
 
 /**
- * x86_event_program - write a sampling event's counter to overflow at the end of its period
+ * x86_event_program - write a sampling event's counter to overflow at the end of the period
  * @cpu: this CPU
- * @event: event; its counter is not in x86_pmu_cpu::irq_owned, or this is the overflow handler
+ * @event: event; the counter is not in x86_pmu_cpu::irq_owned, or this is the overflow handler
  *
  * If the period ended while the event was being removed, the counter overflows at once. The
  * distance to the overflow is at least 2, because some parts raise no interrupt for 1, or what a
  * limit of the model demands; the next period is shorter by the difference. Nothing is written if
  * the counter has the value already.
+ *
+ * Context: interrupts disabled, or NMI.
  */
 void x86_event_program(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
@@ -585,9 +607,11 @@ static s64 x86_event_own_value(const struct x86_pmu_cpu *cpu, const struct perf_
 }
 
 /**
- * x86_event_rewind - set a counting event's counter to a value that only its count determines
+ * x86_event_rewind - set a counting event's counter to a value that the count alone determines
  * @cpu: this CPU
- * @event: counting event, its count is up to date
+ * @event: counting event; perf_event::count is up to date
+ *
+ * Context: interrupts disabled, or NMI.
  */
 void x86_event_rewind(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
@@ -603,8 +627,10 @@ static s64 x86_event_start_value(const struct x86_pmu_cpu *cpu, const struct per
 
 /**
  * x86_event_keep_value - save a counting event's counter for x86_event_resume()
- * @event: event with a mapped user page that is being removed, its count is up to date
- * @stopped: the counter is stopped and keeps its value
+ * @event: event with a mapped user page that is being removed; perf_event::count is up to date
+ * @stopped: the counter is stopped and keeps the value
+ *
+ * Context: interrupts disabled.
  */
 void x86_event_keep_value(struct perf_event *event, bool stopped)
 {
@@ -618,11 +644,13 @@ void x86_event_keep_value(struct perf_event *event, bool stopped)
 /**
  * x86_event_resume - let the counter of a counting event continue
  * @cpu: this CPU
- * @event: counting event with a mapped user page, loaded on this CPU; its counter is not in
+ * @event: counting event with a mapped user page, loaded on this CPU; the counter is not in
  *	x86_pmu_cpu::irq_owned
  *
  * The counter continues from x86_event_keep_value(), or starts as in x86_event_rewind(). Nothing is
  * written if the counter has the value already.
+ *
+ * Context: interrupts disabled.
  */
 void x86_event_resume(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
@@ -636,9 +664,9 @@ void x86_event_resume(struct x86_pmu_cpu *cpu, struct perf_event *event)
 
 /**
  * x86_counters_release - give x86_pmu::rtm_counters back to microcode
- * @cpu: this CPU, without an event on one of them
+ * @cpu: this CPU, without an event on one of these counters
  *
- * Nothing of an event is left in them, and they do not interrupt. What microcode leaves in them
+ * Nothing of an event is left in the counters, and none interrupts. What microcode leaves in them
  * later is no event's either: the next event that is loaded writes select and value.
  *
  * Context: interrupts disabled.
@@ -707,7 +735,9 @@ static void x86_pmu_cpu_clear_status(void)
  * x86_pmu_cpu_reset - disable and clear all counters, and set the cached values accordingly
  * @cpu: this CPU
  *
- * For a CPU that starts, stops or restores its registers. x86_pmu_cpu::loaded stays.
+ * For a CPU that starts, stops or restores the registers. x86_pmu_cpu::loaded stays.
+ *
+ * Context: interrupts disabled.
  */
 void x86_pmu_cpu_reset(struct x86_pmu_cpu *cpu)
 {
@@ -729,8 +759,10 @@ void x86_pmu_cpu_reset(struct x86_pmu_cpu *cpu)
 }
 
 /**
- * x86_pmu_cpu_stop - disable all counters and update the counts of their events
+ * x86_pmu_cpu_stop - disable all counters and update the counts of the loaded events
  * @cpu: this CPU, after x86_topdown_suspend()
+ *
+ * Context: interrupts disabled.
  */
 void x86_pmu_cpu_stop(struct x86_pmu_cpu *cpu)
 {
@@ -782,8 +814,10 @@ static void x86_pmu_cpu_load_all(struct x86_pmu_cpu *cpu, u64 owned)
 }
 
 /**
- * x86_pmu_cpu_restore - write all registers after they have lost their values
+ * x86_pmu_cpu_restore - write all registers after the values are lost
  * @cpu: this CPU, after x86_pmu_cpu_stop()
+ *
+ * Context: one CPU is online, interrupts disabled.
  */
 void x86_pmu_cpu_restore(struct x86_pmu_cpu *cpu)
 {
@@ -796,9 +830,10 @@ void x86_pmu_cpu_restore(struct x86_pmu_cpu *cpu)
  * x86_select_needs_prepare - can an event change a general counter's select, or an extra register?
  * @cpu: this CPU
  * @event: event to be loaded
- * @idx: number of the counter for it
+ * @idx: number of the counter for @event, 0..47
  *
- * Return: true if it can
+ * Context: interrupts disabled.
+ * Return: true if the event can change either
  */
 bool x86_select_needs_prepare(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			      unsigned int idx)
@@ -815,8 +850,8 @@ bool x86_select_needs_prepare(const struct x86_pmu_cpu *cpu, const struct perf_e
  * On Nehalem and Westmere a counter can count core cycles or nothing after its select changes. The
  * workaround is to select certain events first, with all counters at 0, and to enable and disable
  * the counters (errata AAK100, AAP53 and BD53 of the specification updates 320767, 322166 and
- * 323338). Loaded events continue afterwards. An interrupt for an overflow of theirs can arrive
- * later and find no cause.
+ * 323338). Loaded events continue afterwards. An interrupt for an overflow of such an event can
+ * arrive later and find no cause.
  *
  * Context: interrupts disabled.
  */

@@ -57,6 +57,7 @@ static bool x86_archperf_has_event(const struct x86_pmu *xpmu, unsigned int id)
  * @xpmu: the PMU
  * @id: PERF_COUNT_HW_*, or a number out of range
  *
+ * Context: any.
  * Return: the selection; 0: not counted
  */
 u64 x86_generic_select(const struct x86_pmu *xpmu, unsigned int id)
@@ -82,6 +83,7 @@ u64 x86_generic_select(const struct x86_pmu *xpmu, unsigned int id)
  * @which: X86_CACHE(cache, op, result)
  * @extra: set to the value of the extra register; not changed if the event is not counted
  *
+ * Context: any.
  * Return: the selection; 0: not counted
  */
 u64 x86_cache_select(const struct x86_model *model, u32 which, u64 *extra)
@@ -194,7 +196,8 @@ static u64 x86_counters_by_rule(const struct x86_pmu *xpmu, u64 config)
  * @xpmu: the PMU
  * @config: selection
  *
- * Return: true if it takes an even counter and the one after it
+ * Context: any.
+ * Return: true if the selection takes an even counter and the next odd one
  */
 bool x86_rule_is_pair(const struct x86_pmu *xpmu, u64 config)
 {
@@ -215,8 +218,9 @@ static u64 x86_rule_pair_counters(u64 counters)
 /**
  * x86_rule_counters - the counters that can count a selection
  * @xpmu: the PMU
- * @config: selection; NetBurst: as users write it
+ * @config: selection; NetBurst: in the format for users
  *
+ * Context: any.
  * Return: set of counters, of a pair the even one; 0: none can
  */
 u64 x86_rule_counters(const struct x86_pmu *xpmu, u64 config)
@@ -462,8 +466,9 @@ static int x86_check_txcp_period(const struct x86_model *model, const struct per
 /**
  * x86_check_period - can the PMU sample with a period?
  * @event: sampling event
- * @period: new value of attr.sample_period, in events; with attr.freq it is a frequency in Hz
+ * @period: new value of attr.sample_period, in events; with attr.freq a frequency in Hz
  *
+ * Context: process.
  * Return: 0; -EINVAL, -EOPNOTSUPP for a period that an erratum, in_tx_cp or branch sampling forbids
  */
 int x86_check_period(struct perf_event *event, u64 period)
@@ -483,7 +488,7 @@ int x86_check_period(struct perf_event *event, u64 period)
 /**
  * x86_check_new_period - pmu::check_period: can an event that counts already have a period?
  * @event: sampling event
- * @period: new value of attr.sample_period, in events; with attr.freq it is a frequency in Hz
+ * @period: new value of attr.sample_period, in events; with attr.freq a frequency in Hz
  *
  * Context: process.
  * Return: as x86_check_period(); -EINVAL for a period of another PMU's events

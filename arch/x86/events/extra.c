@@ -16,7 +16,7 @@
 #include "pmu.h"
 
 /**
- * struct x86_extra_use - extra registers that are in use, and their values
+ * struct x86_extra_use - extra registers that are in use, and the values
  * @used: bit X86_EXTRA_* is set for a register in use
  * @val: values by X86_EXTRA_*
  */
@@ -30,7 +30,8 @@ struct x86_extra_use {
  * @xpmu: the PMU
  * @config: selection
  *
- * Return: its description; NULL: none
+ * Context: any.
+ * Return: description of the register; NULL: none
  */
 const struct x86_extra *x86_extra_find(const struct x86_pmu *xpmu, u64 config)
 {
@@ -114,7 +115,7 @@ static bool x86_extra_present(const struct x86_pmu *xpmu, u32 msr)
 }
 
 /**
- * x86_extra_init - set up the extra register of an event, if its selection needs one
+ * x86_extra_init - set up the extra register of an event, if hw.config needs one
  * @xpmu: the PMU
  * @event: event being initialised, hw.config is set
  * @value: value for the register
@@ -149,9 +150,10 @@ int x86_extra_init(const struct x86_pmu *xpmu, struct perf_event *event, u64 val
  * @config: selection, for either register of a pair
  * @id: X86_EXTRA_* of the register to use
  *
- * Each register of a pair has an event code of its own. Several codes can share a register that
+ * Each register of a pair has a separate event code. Several codes can share a register that
  * is in no pair: then the code stays.
  *
+ * Context: any.
  * Return: the selection
  */
 u64 x86_extra_select(const struct x86_pmu *xpmu, u64 config, unsigned int id)
@@ -173,7 +175,7 @@ static void x86_extra_write(const struct x86_extra *x, u64 val)
 }
 
 /**
- * x86_extra_load - write the extra register of an event, and set the selection for it
+ * x86_extra_load - write the extra register of an event, and select that register
  * @cpu: this CPU
  * @event: event with an extra register
  * @alternate: use the other register of the pair
@@ -268,7 +270,7 @@ static bool x86_extra_is_used(const struct perf_schedule *s)
  * x86_extra_assign - assign extra registers to the events of a schedule
  * @xpmu: the PMU
  * @s: the schedule
- * @bits: for each slot of @s, set to X86_SLOT_ALTERNATE or 0 if its event has an extra register
+ * @bits: for each slot of @s, set to X86_SLOT_ALTERNATE or 0 if the event has an extra register
  *
  * Events with a choice are assigned last.
  *
@@ -291,7 +293,7 @@ int x86_extra_assign(const struct x86_pmu *xpmu, const struct perf_schedule *s, 
 
 /*
  * The schedule of a CPU does not contain the events of the CPUs that share a register with it.
- * Therefore all open events of the machine that use a shared register agree on its value.
+ * Therefore all open events of the machine that use a shared register have one value for it.
  */
 static DEFINE_MUTEX(x86_extra_lock);
 static struct x86_extra_use x86_extra_shared;			/* x86_extra_lock */
@@ -301,6 +303,7 @@ static unsigned int x86_extra_users[X86_EXTRA_MAX];		/* x86_extra_lock */
  * x86_extra_is_shared - do CPUs share the extra registers of a PMU?
  * @xpmu: the PMU
  *
+ * Context: any.
  * Return: true if the threads of a core or the cores of a module do
  */
 bool x86_extra_is_shared(const struct x86_pmu *xpmu)
@@ -313,7 +316,7 @@ bool x86_extra_is_shared(const struct x86_pmu *xpmu)
 /**
  * x86_extra_claim - claim a value of a shared register
  * @xpmu: the PMU
- * @event: event after x86_extra_init(); it can get the other register of its pair
+ * @event: event after x86_extra_init(); can get the other register of the pair
  *
  * Context: process, may sleep.
  * Return: 0, -EBUSY while other events use the register for another value
@@ -371,7 +374,7 @@ static void x86_extra_release_one(struct perf_event *event, unsigned int id, int
 }
 
 /**
- * x86_extra_release - drop the claims of an event on shared registers, if it has some
+ * x86_extra_release - drop the claims of an event on shared registers, if any
  * @event: the event
  *
  * Context: process, may sleep.

@@ -55,7 +55,7 @@ static void x86_irq_overflow_one(struct x86_pmu_cpu *cpu, unsigned int idx, stru
 	if (unlikely(cpu->merged & BIT_ULL(idx)))
 		return;
 	if (!(cpu->loaded & BIT_ULL(idx))) {
-		/* The overflow of a counter that has been given back to microcode is over. */
+		/* The overflow of a counter that has been returned to microcode is over. */
 		if (!(cpu->pmu->rtm_counters & BIT_ULL(idx)))
 			x86_counter_write(cpu, idx, x86_parked_value(cpu->pmu));
 		return;
@@ -150,7 +150,7 @@ static u64 x86_irq_read_status(void)
 	return status;
 }
 
-/* All bits are acknowledged: a frozen counter would stand still until its bit is cleared. */
+/* All bits are acknowledged: a counter that the interrupt stopped is off until its bit is cleared. */
 static void x86_irq_ack_status(const struct x86_pmu_cpu *cpu, u64 status)
 {
 	if (x86_pmu_regs.ack_while_on)
@@ -259,8 +259,9 @@ static noinline int x86_irq_traces(void)
  *
  * All counters are stopped before the status is read, so that one value has every overflow. An
  * overflow after the interrupt raises another one, which is usually lost while this one is being
- * handled; its cause is found here. If the other interrupt is delivered nevertheless, it finds no
- * cause. The local APIC has masked its LVT entry then, so the entry is unmasked in any case.
+ * handled; the cause is found here. If the other interrupt is delivered nevertheless, no cause is
+ * found then. The local APIC has masked the LVT entry by that, so the entry is unmasked in any
+ * case.
  *
  * Context: NMI, or Xen's interrupt.
  * Return: number of causes found, those of traces if this CPU has no PMU; on Nehalem and Westmere 1

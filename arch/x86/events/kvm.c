@@ -15,6 +15,8 @@
  *
  * The counters of a guest are numbered without a gap. Therefore the counters above the first one
  * that is missing here are not available to guests.
+ *
+ * Context: any.
  */
 void x86_kvm_capability(const struct x86_pmu *xpmu, struct x86_pmu_capability *cap)
 {
@@ -60,12 +62,12 @@ EXPORT_SYMBOL_GPL(perf_get_hw_event_config);
 /**
  * perf_guest_get_msrs - registers that have another value in a guest
  * @nr: set to the number of registers
- * @data: the guest's PMU; unused, only precise samples of guests need it
+ * @data: the guest's PMU; unused, only precise samples of guests need @data
  *
  * Counters without an event continue to run in the guest. Those that write records do not: the
  * debug store is not in the guest's page tables.
  *
- * Context: interrupts disabled; the result is valid until they are enabled.
+ * Context: interrupts disabled; the result is valid until these are enabled.
  * Return: array of @nr registers; NULL: none
  */
 struct perf_guest_switch_msr *perf_guest_get_msrs(int *nr, void *data)
@@ -99,6 +101,8 @@ EXPORT_SYMBOL_GPL(perf_guest_get_msrs);
  *
  * A guest's records are saved as a call stack is: without call-stack mode there are none. KVM does
  * not give the architectural ones to guests.
+ *
+ * Context: any.
  */
 void x86_kvm_branches(const struct x86_pmu *xpmu, struct x86_pmu_lbr *lbr)
 {
@@ -122,7 +126,7 @@ void x86_kvm_branches(const struct x86_pmu *xpmu, struct x86_pmu_lbr *lbr)
  * @lbr: set to the description; all 0: none, and on hybrid parts
  *
  * KVM reserves the registers for a guest with an event INTEL_FIXED_VLBR_EVENT of the task that runs
- * it, and lets the guest access them while the event is on the CPU.
+ * the guest, and lets the guest access the registers while the event is on the CPU.
  *
  * Context: any.
  */
@@ -136,8 +140,8 @@ EXPORT_SYMBOL_GPL(x86_perf_get_lbr);
 #endif
 
 /*
- * A late load of microcode changes nothing: whether the revision allows precise samples is decided
- * at boot, see intel_pebs_microcode_works().
+ * A late load of microcode changes nothing: whether the revision allows precise samples is
+ * determined at boot, see intel_pebs_microcode_works().
  */
 void perf_check_microcode(void)
 {

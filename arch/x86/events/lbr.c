@@ -39,10 +39,10 @@ struct x86_branch_sample {
  * struct x86_branch_cpu - branch records of one CPU
  * @info_users: loaded events with branch records that need INFO registers
  * @stack_users: those in call-stack mode; no others are loaded then
- * @stack: the registers hold the call stack of this task, for an event of it; NULL: of none
+ * @stack: task of which the registers hold the call stack, for an event of the task; NULL: none
  * @freezes: recording was started with a freeze by the interrupt
  * @stopped: x86_lbr_snapshot() reads the registers, and an NMI must not start recording
- * @restart: an NMI would have started it meanwhile
+ * @restart: an NMI would have started recording meanwhile
  * @logged: @log is valid for the interrupt being handled
  * @seq: changes with each use of the registers
  * @select: value last written to the filter register; ~0: unknown
@@ -236,7 +236,7 @@ static void lbr_start(struct x86_pmu_cpu *cpu, struct x86_branch_cpu *br)
 /**
  * x86_lbr_load - prepare the branch records for an event
  * @cpu: this CPU
- * @event: event with X86_EVENT_BRANCHES that is put on its counter, which does not count yet
+ * @event: event with X86_EVENT_BRANCHES that is put on a counter, which does not count yet
  *
  * Context: interrupts disabled.
  */
@@ -288,7 +288,7 @@ static bool lbr_has_task_event(const struct x86_pmu_cpu *cpu)
 /**
  * x86_lbr_unload - remove events with branch records
  * @cpu: this CPU
- * @counters: subset of @cpu->lbr; their events are still in @cpu->event
+ * @counters: subset of @cpu->lbr; the events are still in @cpu->event
  *
  * Context: interrupts disabled.
  */
@@ -326,8 +326,8 @@ void x86_lbr_unload(struct x86_pmu_cpu *cpu, u64 counters)
  * @cpu: this CPU, without other events with branch records
  * @event: event with X86_EVENT_GUEST_BRANCHES
  *
- * The host does not record meanwhile: what turns recording on is DEBUGCTL, which has a value of its
- * own in a guest.
+ * The host does not record meanwhile: what turns recording on is DEBUGCTL, which has a separate
+ * value in a guest.
  *
  * Context: interrupts disabled.
  */
@@ -393,8 +393,8 @@ void x86_lbr_sched_task(struct x86_pmu_cpu *cpu)
  * x86_lbr_irq_begin - begin the interrupt of a part without a freeze
  * @cpu: this CPU, with events in @cpu->lbr
  *
- * An interrupt of another counter stops a buffer before it is full. That raises one more interrupt,
- * which finds no cause.
+ * An interrupt of another counter stops a buffer before the buffer is full. That raises one more
+ * interrupt, which finds no cause.
  *
  * Context: NMI.
  */
@@ -551,7 +551,7 @@ static void lbr_sample_save(struct x86_pmu_cpu *cpu, struct perf_event *event,
  * x86_lbr_sample - add the branch records to a sample
  * @cpu: this CPU
  * @event: event with X86_EVENT_BRANCHES
- * @data: its sample, which refers to memory of the CPU until the next call
+ * @data: sample of @event, which refers to memory of the CPU until the next call
  *
  * Context: NMI.
  */
@@ -568,9 +568,9 @@ void x86_lbr_sample(struct x86_pmu_cpu *cpu, struct perf_event *event,
  * x86_lbr_sample_logged - add branch records that memory holds to a sample
  * @cpu: this CPU
  * @event: event with X86_EVENT_BRANCHES
- * @data: its sample, which refers to memory of the CPU until the next call
+ * @data: sample of @event, which refers to memory of the CPU until the next call
  * @raw: values of the registers when the sample was due, newest first
- * @nr: their number; those from the first empty one on are of other tasks
+ * @nr: number of entries in @raw; those from the first empty one on are of other tasks
  *
  * Context: interrupts disabled, or NMI.
  */
@@ -612,8 +612,8 @@ static unsigned int lbr_snapshot_entries(const struct x86_pmu *xpmu,
  * @cnt: number of entries that fit
  *
  * Recording stops first, so that the branches in here do not replace those of the caller. An NMI
- * that ends meanwhile leaves it off, also if it has found it off because of its freeze. An NMI can
- * take a snapshot within a snapshot.
+ * that ends meanwhile leaves recording off, also if the freeze of the NMI is why recording was off
+ * at the start of that NMI. An NMI can take a snapshot within a snapshot.
  *
  * Context: any.
  * Return: number of entries; 0 if no loaded event of this CPU has branch records
@@ -654,7 +654,7 @@ int x86_lbr_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 
 /**
  * x86_lbr_cpu_reset - mark the registers of a CPU as without events' branches
- * @cpu: this CPU; it starts, stops, or has lost its registers
+ * @cpu: this CPU, which starts, stops, or has lost the registers
  *
  * Events that stay loaded record again.
  *
@@ -689,7 +689,7 @@ void x86_lbr_cpu_reset(struct x86_pmu_cpu *cpu)
  * x86_lbr_task_cache - the cache of what tasks keep
  * @xpmu: PMU that is not registered yet
  *
- * The PMUs of a hybrid part share it.
+ * The PMUs of a hybrid part share the cache.
  *
  * Context: process, may sleep; the caller is the only one.
  * Return: the cache; NULL if the PMU has no call-stack mode or there is no memory

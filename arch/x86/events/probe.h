@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Counters described as a list of MSRs, by the drivers msr, rapl and cstate. perf_msr_probe()
- * decides which of them exist and have files in sysfs.
+ * determines which of the MSRs exist and have files in sysfs.
  */
 #ifndef _ARCH_X86_EVENTS_PROBE_H
 #define _ARCH_X86_EVENTS_PROBE_H
@@ -12,7 +12,7 @@
  * struct perf_msr - a counter that is an MSR
  * @msr: MSR number; 0: none
  * @grp: files in sysfs, hidden if the MSR does not exist; may be NULL
- * @test: returns whether this model has the MSR; NULL: it has
+ * @test: returns whether this model has the MSR; NULL: yes
  * @no_check: do not read the MSR to find out
  * @mask: bits of the value to look at; 0: all
  *

@@ -27,7 +27,7 @@ static DEFINE_MUTEX(x86_rdpmc_lock);
 /**
  * perf_clear_dirty_counters - clear the values that other programs have left in counters
  *
- * A program that may read counters is about to run on this CPU; its mm is loaded.
+ * A program that may read counters is about to run on this CPU; the program's mm is loaded.
  *
  * Context: interrupts disabled.
  */
@@ -83,7 +83,7 @@ static bool x86_rdpmc_event_readable(const struct perf_event *event)
 /**
  * x86_event_mapped - pmu::event_mapped: allow RDPMC if the event is readable
  * @event: event of the user page that is being mapped
- * @mm: mm that maps it
+ * @mm: mm that maps the page
  *
  * Context: process, may sleep; @mm's mmap_lock is held for writing.
  */
@@ -100,7 +100,7 @@ void x86_event_mapped(struct perf_event *event, struct mm_struct *mm)
 /**
  * x86_event_unmapped - pmu::event_unmapped: undo x86_event_mapped()
  * @event: event of the user page that is being unmapped
- * @mm: mm that had mapped it
+ * @mm: mm that had mapped the page
  *
  * Context: process, may sleep.
  */
@@ -117,6 +117,7 @@ void x86_event_unmapped(struct perf_event *event, struct mm_struct *mm)
  * x86_event_idx - pmu::event_idx: the index for the event's user page
  * @event: event that counts on this CPU
  *
+ * Context: any, NMI included.
  * Return: ECX for RDPMC plus one; 0 if programs must not read the counter
  */
 int x86_event_idx(struct perf_event *event)
@@ -198,7 +199,7 @@ static void x86_userpage_set_time(struct perf_event *event, struct perf_event_mm
 /**
  * arch_perf_update_userpage - update the fields of the architecture in a user page
  * @event: event of any PMU
- * @page: its user page
+ * @page: user page of @event
  * @now: perf's clock, ns
  *
  * Context: any, NMI included. The caller has made the page's sequence count odd.

@@ -230,11 +230,11 @@ static noinline void x86_sched_unload_precise(struct x86_pmu_cpu *cpu, u64 count
 /**
  * x86_sched_task - pmu::sched_task: an event of the CPU continues with another task
  * @pmu_ctx: unused
- * @task: unused; current while it is switched out
+ * @task: unused; current if @sched_in is false
  * @sched_in: a task is switched in
  *
- * Samples of a task's records are taken before the task is switched out: they have the identity of
- * current.
+ * Samples of a task's records are taken before the task is switched out: a sample has the identity
+ * of current.
  *
  * Context: interrupts disabled.
  */
@@ -327,12 +327,12 @@ static noinline void x86_sched_unloaded_special(struct x86_pmu_cpu *cpu, u64 cou
 }
 
 /**
- * x86_sched_unload - remove events from counters and update their counts
+ * x86_sched_unload - remove events from counters and update the counts of the events
  * @cpu: this CPU
  * @counters: subset of @cpu->loaded
  *
- * Counters of sampling events, and those that programs read, stop and keep their value. Those that
- * microcode uses are given back. The others continue to run.
+ * Counters of sampling events, and those that programs read, stop and keep the value. Those that
+ * microcode uses are returned to it. The others continue to run.
  *
  * Context: interrupts disabled.
  */
@@ -442,7 +442,7 @@ static noinline void x86_event_handle_missed(struct x86_pmu_cpu *cpu, struct per
  * x86_sched_rewind_counting - wind back the counters of counting events
  * @cpu: this CPU
  *
- * Their values can include counts from before the events were loaded. Call this when the current
+ * The values can include counts from before the events were loaded. Call this when the current
  * program gets the permission to read counters. Counters that programs read already stay.
  *
  * Context: interrupts disabled.
@@ -651,11 +651,11 @@ static noinline void x86_sched_loaded_special(struct x86_pmu_cpu *cpu, u64 taken
 }
 
 /**
- * x86_sched_load - pmu::sched_load: put the events of a schedule on their counters
+ * x86_sched_load - pmu::sched_load: put the events of a schedule on the assigned counters
  * @pmu: the PMU
  * @s: the schedule, with counters assigned
  *
- * Events that are loaded and not in @s are removed. Events that stay on their counter are not
+ * Events that are loaded and not in @s are removed. Events that stay on a counter are not
  * touched.
  *
  * Context: interrupts disabled.
@@ -727,7 +727,7 @@ static bool x86_event_is_loaded(const struct x86_pmu_cpu *cpu, const struct perf
 
 /**
  * x86_event_start - pmu::start: let a stopped event count
- * @event: event to start; nothing happens unless it is loaded on this CPU
+ * @event: event to start; nothing happens unless @event is loaded on this CPU
  * @flags: PERF_EF_RELOAD if a sampling event's period was set by the caller
  *
  * Context: interrupts disabled.
@@ -758,10 +758,10 @@ void x86_event_start(struct perf_event *event, int flags)
 
 /**
  * x86_event_stop - pmu::stop: disable an event's counter
- * @event: event to stop; nothing happens unless it is loaded on this CPU
- * @flags: PERF_EF_UPDATE to update its count
+ * @event: event to stop; nothing happens unless @event is loaded on this CPU
+ * @flags: PERF_EF_UPDATE to update the count
  *
- * The overflow handler stops an event that is throttled or has reached its event limit.
+ * The overflow handler stops an event that is throttled or has reached the event limit.
  *
  * Context: interrupts disabled, or NMI.
  */
@@ -806,11 +806,11 @@ static noinline void x86_event_read_batch(struct x86_pmu_cpu *cpu, struct perf_e
 
 /**
  * x86_event_read - pmu::read: update an event's count
- * @event: event to update; nothing happens unless it is loaded on this CPU
+ * @event: event to update; nothing happens unless @event is loaded on this CPU
  *
- * An update writes prev_count and then the count. The overflow handler must not run in between:
- * it would see a sampling period that has not ended yet, and publish a count in the user page that
- * does not match prev_count. An overflow that happens meanwhile is handled afterwards.
+ * An update writes prev_count and then the count. The overflow handler must not run in between: the
+ * handler would see a sampling period that has not ended yet, and publish a count in the user page
+ * that does not match prev_count. An overflow that happens meanwhile is handled afterwards.
  *
  * Context: interrupts disabled, or NMI.
  */

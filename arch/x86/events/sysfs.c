@@ -186,6 +186,7 @@ static ssize_t x86_sysfs_emit_event(char *page, const struct x86_pmu *xpmu, unsi
  * @attr: attribute in a struct perf_pmu_events_attr
  * @page: output buffer
  *
+ * Context: process, may sleep.
  * Return: length of the output in bytes
  */
 ssize_t events_sysfs_show(struct device *dev, struct device_attribute *attr, char *page)
@@ -204,6 +205,7 @@ EXPORT_SYMBOL_GPL(events_sysfs_show);
  * @attr: attribute in a struct perf_pmu_events_hybrid_attr
  * @page: output buffer
  *
+ * Context: process, may sleep.
  * Return: length of the output in bytes
  */
 ssize_t events_hybrid_sysfs_show(struct device *dev, struct device_attribute *attr, char *page)

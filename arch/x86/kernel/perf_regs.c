@@ -52,7 +52,7 @@ static u64 perf_regs_known_mask(void)
  * @idx: PERF_REG_X86_*
  *
  * Context: any, NMI included.
- * Return: its value; 0 if there is none
+ * Return: value of the register; 0 if there is none
  */
 u64 perf_reg_value(struct pt_regs *regs, int idx)
 {
@@ -73,6 +73,7 @@ u64 perf_reg_value(struct pt_regs *regs, int idx)
  * perf_reg_validate - check the registers that an event samples
  * @mask: set of registers, bit n is PERF_REG_X86_n
  *
+ * Context: any.
  * Return: 0; -EINVAL if @mask is empty or has registers that do not exist
  */
 int perf_reg_validate(u64 mask)
@@ -118,7 +119,7 @@ static bool perf_regs_user_saved(struct pt_regs *user, struct pt_regs *regs)
 
 /**
  * perf_get_regs_user - the registers with which the current task left user mode
- * @regs_user: set to the registers; PERF_SAMPLE_REGS_ABI_NONE if they have not been saved yet
+ * @regs_user: set to the registers; PERF_SAMPLE_REGS_ABI_NONE if these have not been saved yet
  * @regs: registers of the interrupt that is being handled
  *
  * Context: any, NMI included.

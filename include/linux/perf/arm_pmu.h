@@ -56,7 +56,8 @@
  *	means; usually a bit is set where @events is not NULL.
  * @suspended: counters of the events that the framework stopped for a power-down
  *
- * Accessed by its own CPU with interrupts off, and by the overflow handler, which may be an NMI.
+ * Accessed by the CPU of the counters with interrupts off, and by the overflow handler, which may
+ * be an NMI.
  */
 struct pmu_hw_events {
 	struct perf_event	*events[ARMPMU_MAX_HWEVENTS];
@@ -83,8 +84,8 @@ enum armpmu_attr_groups {
  * Callbacks marked (add/del) are called by the framework's own pmu::add, del, start, stop, read,
  * pmu_enable and pmu_disable only.
  *
- * @pmu: the PMU as the perf core sees it
- * @supported_cpus: CPUs with this PMU. On ACPI systems a CPU is added when it is first online.
+ * @pmu: the PMU as registered with the perf core
+ * @supported_cpus: CPUs with this PMU. On ACPI systems a CPU is added when first online.
  * @name: name in sysfs
  * @pmuver: PMUv3: ID_AA64DFR0_EL1.PMUVer
  * @handle_irq: handle the overflow interrupt; interrupt or NMI context
@@ -102,7 +103,7 @@ enum armpmu_attr_groups {
  * @reset: reset the PMU of this CPU, so that no counter runs; the argument is the struct arm_pmu.
  *	Interrupts are off.
  * @map_event: number of the hardware event that an event's attr selects; -ENOENT or -EINVAL
- * @power_down: update and stop the events of this CPU, which is about to lose its registers.
+ * @power_down: update and stop the events of this CPU, which is about to lose the registers.
  *	Default: the framework stops each event in @hw_events.
  * @power_up: start the events of this CPU again, after @reset or after a power-down that failed
  * @cntr_mask: implemented counters, by counter index
@@ -195,6 +196,14 @@ static inline int arm_pmu_acpi_probe(armpmu_init_fn init_fn)	{ return 0; }
 #endif
 
 #ifdef CONFIG_KVM
+/**
+ * kvm_host_pmu_init - make a PMU available to KVM
+ * @pmu: PMU that is registered with the perf core
+ *
+ * KVM ignores a PMU that is no PMUv3, and one for which there is no memory.
+ *
+ * Context: process context; may sleep. Takes a mutex of KVM.
+ */
 void kvm_host_pmu_init(struct arm_pmu *pmu);
 #else
 static inline void kvm_host_pmu_init(struct arm_pmu *pmu)	{ }

@@ -16,9 +16,9 @@ enum perf_addr_filter_action_t {
 };
 
 /**
- * struct perf_addr_filter - one address filter, as the user wrote it
+ * struct perf_addr_filter - one address filter, as written by the user
  * @entry: in perf_addr_filters_head::list
- * @path: object file; its dentry is NULL for a kernel address
+ * @path: object file; path.dentry is NULL for a kernel address
  * @offset: offset in the file, or kernel address
  * @size: length in bytes; 0 for a single address
  * @action: effect on the trace
@@ -53,13 +53,13 @@ struct perf_addr_filter_range {
 
 /**
  * enum perf_event_state - state of an event
- * @PERF_EVENT_STATE_DEAD: closed by its last user
- * @PERF_EVENT_STATE_EXIT: the counted task has exited, or its exec has removed the event
+ * @PERF_EVENT_STATE_DEAD: closed by the last user
+ * @PERF_EVENT_STATE_EXIT: the counted task has exited, or an exec of the task has removed the event
  *	(remove_on_exec)
  * @PERF_EVENT_STATE_ERROR: pinned and could not be scheduled; read() returns 0 bytes
  * @PERF_EVENT_STATE_OFF: disabled
  * @PERF_EVENT_STATE_INACTIVE: enabled, waiting for a counter
- * @PERF_EVENT_STATE_ACTIVE: enabled and selected: it counts whenever its context is on a CPU
+ * @PERF_EVENT_STATE_ACTIVE: enabled and selected: counts whenever the context is on a CPU
  */
 enum perf_event_state {
 	PERF_EVENT_STATE_DEAD		= -4,
@@ -258,9 +258,9 @@ struct perf_event {
  * perf_event_user_page_mapped - does user space read the counter of an event?
  * @event: the event
  *
- * It may while the event's user page is mapped by the process that is counted or, for an event of a
- * CPU, by any process. The raw value that it reads has to continue from the one with which the
- * event left its last counter.
+ * User space may while the event's user page is mapped by the process that is counted or, for an
+ * event of a CPU, by any process. The raw value that user space reads has to continue from the one
+ * with which the event left the last counter.
  *
  * Context: ctx->lock
  * Return: true if the user page can show a counter index
@@ -284,6 +284,8 @@ static __always_inline struct perf_event *perf_first_sibling(struct perf_event *
  * for_each_sibling_event - iterate over the siblings of a group leader
  * @sibling: loop variable
  * @event: leader; if the event is a sibling the loop body does not run
+ *
+ * Context: ctx->mutex or ctx->lock is held, or the group is on this CPU and interrupts are off
  */
 #define for_each_sibling_event(sibling, event)					\
 	for (sibling = perf_first_sibling(event);				\
@@ -294,7 +296,7 @@ static __always_inline struct perf_event *perf_first_sibling(struct perf_event *
 
 /**
  * perf_event_create_kernel_counter - create an event for a kernel user
- * @attr: attributes; they are not checked as those of a system call are
+ * @attr: attributes, which are not checked as those of a system call are
  * @cpu: CPU number, -1 for a task on any CPU
  * @task: task to count, NULL for all of a CPU; for that the running task needs what
  *	perf_allow_cpu() requires
@@ -316,7 +318,7 @@ struct perf_event *perf_event_create_kernel_counter(struct perf_event_attr *attr
  * @event: event without other users
  *
  * Context: may sleep
- * Return: 0. The event does not count any more and its counter is free.
+ * Return: 0. The event does not count any more and the counter is free.
  */
 int perf_event_release_kernel(struct perf_event *event);
 
@@ -359,7 +361,7 @@ int perf_event_refresh(struct perf_event *event, int refresh);
 int perf_event_period(struct perf_event *event, u64 value);
 
 /**
- * perf_event_pause - disable an event and read its count
+ * perf_event_pause - disable an event and read the count
  * @event: a kernel user's event, without children
  * @reset: also set the count to 0
  *
@@ -382,7 +384,7 @@ u64 perf_event_pause(struct perf_event *event, bool reset);
 int perf_event_read_local(struct perf_event *event, u64 *value, u64 *enabled, u64 *running);
 
 /**
- * perf_event_read_value - read the count of an event and its children
+ * perf_event_read_value - read the count of an event and of the children of the event
  * @event: the event
  * @enabled: result: time enabled, ns
  * @running: result: time running, ns
@@ -422,7 +424,7 @@ const struct perf_event_attr *perf_event_attrs(struct perf_event *event);
 /**
  * arch_perf_update_userpage - fill in the members of a user page that depend on the architecture
  * @event: the event
- * @userpg: its user page
+ * @userpg: user page of @event
  * @now: current time of local_clock(), ns
  *
  * Context: any, NMI included
@@ -437,10 +439,45 @@ extern int sysctl_perf_event_mlock;
 extern int sysctl_perf_event_sample_rate;
 extern int sysctl_perf_cpu_time_max_percent;
 
+/**
+ * perf_event_max_sample_rate_handler - read or write sysctl kernel.perf_event_max_sample_rate
+ * @table: entry of the sysctl
+ * @write: true for a write
+ * @buffer: text to parse, or buffer for the text
+ * @lenp: length of @buffer in bytes; set to the bytes used
+ * @ppos: position in the file
+ *
+ * Context: process context, may sleep
+ * Return: 0; -EINVAL for a value out of range, or while perf_cpu_time_max_percent is 0 or 100
+ */
 int perf_event_max_sample_rate_handler(const struct ctl_table *table, int write, void *buffer,
 				       size_t *lenp, loff_t *ppos);
+
+/**
+ * perf_cpu_time_max_percent_handler - read or write sysctl kernel.perf_cpu_time_max_percent
+ * @table: entry of the sysctl
+ * @write: true for a write
+ * @buffer: text to parse, or buffer for the text
+ * @lenp: length of @buffer in bytes; set to the bytes used
+ * @ppos: position in the file
+ *
+ * Context: process context, may sleep
+ * Return: 0; -EINVAL for a value out of range
+ */
 int perf_cpu_time_max_percent_handler(const struct ctl_table *table, int write, void *buffer,
 				      size_t *lenp, loff_t *ppos);
+
+/**
+ * perf_event_max_stack_handler - read or write a limit of call chains
+ * @table: entry of perf_event_max_stack or perf_event_max_contexts_per_stack
+ * @write: true for a write
+ * @buffer: text to parse, or buffer for the text
+ * @lenp: length of @buffer in bytes; set to the bytes used
+ * @ppos: position in the file
+ *
+ * Context: process context, may sleep; takes the mutex of the call chain buffers
+ * Return: 0; -EBUSY for a write while events use call chains; -EINVAL for a value out of range
+ */
 int perf_event_max_stack_handler(const struct ctl_table *table, int write, void *buffer,
 				 size_t *lenp, loff_t *ppos);
 

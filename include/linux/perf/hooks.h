@@ -103,9 +103,47 @@ extern struct static_key_false perf_sched_events;
 
 DECLARE_PER_CPU(struct pt_regs, __perf_regs[4]);
 
+/**
+ * ___perf_sw_event - count a software event without a check for recursion
+ * @event_id: PERF_COUNT_SW_*
+ * @nr: number of events
+ * @regs: registers where the event happened; NULL: the event is counted and not sampled
+ * @addr: address that the event is about, 0 if none
+ *
+ * Context: any but NMI, preemption off
+ */
 void ___perf_sw_event(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr);
+
+/**
+ * __perf_sw_event - count a software event of which perf_swevent_enabled is set
+ * @event_id: PERF_COUNT_SW_*
+ * @nr: number of events
+ * @regs: registers where the event happened; NULL: the event is counted and not sampled
+ * @addr: address that the event is about, 0 if none
+ *
+ * An event that happens on this CPU while another one is handled at the same interrupt level is not
+ * counted.
+ *
+ * Context: any but NMI
+ */
 void __perf_sw_event(u32 event_id, u64 nr, struct pt_regs *regs, u64 addr);
+
+/**
+ * __perf_event_task_sched_in - start the events of a task that is switched in
+ * @prev: task that was switched out
+ * @task: the task, which is current
+ *
+ * Context: scheduler, interrupts off, rq->lock is held; takes ctx->lock
+ */
 void __perf_event_task_sched_in(struct task_struct *prev, struct task_struct *task);
+
+/**
+ * __perf_event_task_sched_out - stop the events of a task that is switched out
+ * @prev: the task, which is current
+ * @next: task that is switched in
+ *
+ * Context: scheduler, interrupts off, rq->lock is held; takes ctx->lock
+ */
 void __perf_event_task_sched_out(struct task_struct *prev, struct task_struct *next);
 
 /**
@@ -156,6 +194,14 @@ static inline void perf_event_task_sched_in(struct task_struct *prev, struct tas
 }
 
 #ifdef CONFIG_CGROUP_PERF
+/**
+ * perf_cgroup_differs - are two tasks in different cgroups of the perf_event controller?
+ * @prev: a task
+ * @next: another task
+ *
+ * Context: any; takes rcu_read_lock()
+ * Return: true if the cgroups differ
+ */
 bool perf_cgroup_differs(struct task_struct *prev, struct task_struct *next);
 #else
 static inline bool perf_cgroup_differs(struct task_struct *prev, struct task_struct *next)
@@ -188,9 +234,9 @@ int perf_event_init_task(struct task_struct *child, u64 clone_flags);
 
 /**
  * perf_event_exit_task - remove the events of a task
- * @child: the running task: it exits, or execs a program that its tracers must not see
+ * @child: the running task, which exits, or execs a program that tracers must not see
  *
- * Context: may sleep; before the task drops its mm. In exec, exec_update_lock is held for writing
+ * Context: may sleep; before the task drops the mm. In exec, exec_update_lock is held for writing
  */
 void perf_event_exit_task(struct task_struct *child);
 
@@ -274,18 +320,22 @@ void perf_event_bpf_event(struct bpf_prog *prog, enum perf_bpf_event_type type, 
 
 /**
  * perf_event_text_poke - write the records of a change of kernel text
- * @addr: address
+ * @addr: address of the text
  * @old_bytes: present content
- * @old_len: length of @old_bytes, 0 for new text
+ * @old_len: length of @old_bytes in bytes, 0 for new text
  * @new_bytes: new content
- * @new_len: length of @new_bytes, 0 for text that is removed
+ * @new_len: length of @new_bytes in bytes, 0 for text that is removed
  *
  * Context: process context
  */
 void perf_event_text_poke(const void *addr, const void *old_bytes, size_t old_len,
 			  const void *new_bytes, size_t new_len);
 
-/* The scheduler's tick. Context: hard IRQ */
+/**
+ * perf_event_task_tick - unthrottle events and adjust periods at the scheduler's tick
+ *
+ * Context: hard interrupt
+ */
 void perf_event_task_tick(void);
 
 /**
@@ -304,7 +354,20 @@ int perf_event_task_enable(void);
  */
 int perf_event_task_disable(void);
 
+/**
+ * perf_event_print_debug - print the counters of this CPU to the log
+ *
+ * For SysRq-P. Without a driver that implements the function, nothing is printed.
+ *
+ * Context: any but NMI
+ */
 void perf_event_print_debug(void);
+
+/**
+ * perf_event_init - set up the subsystem at boot
+ *
+ * Context: start_kernel(): one CPU is online, interrupts off, memory can be allocated
+ */
 void perf_event_init(void);
 
 /**
@@ -320,7 +383,7 @@ void perf_bp_event(struct perf_event *bp, void *data);
  * perf_tp_event - handle a hit of a tracepoint or probe
  * @event_type: number of the trace event
  * @count: number of events that the hit counts as
- * @record: trace record; its header is filled in here
+ * @record: trace record; the header is filled in here
  * @entry_size: size of @record, bytes
  * @regs: registers at the hit
  * @head: events that are switched in on this CPU
@@ -419,8 +482,8 @@ int perf_event_init_cpu(unsigned int cpu);
  * perf_event_exit_cpu - stop the events of a CPU that is taken offline
  * @cpu: number of the CPU
  *
- * In CPUHP_PERF_PREPARE, where the CPU is dead, its rotation timers are cancelled. At reboot the
- * function is called for all CPUs.
+ * In CPUHP_PERF_PREPARE, where the CPU is dead, the rotation timers of the CPU are cancelled. At
+ * reboot the function is called for all CPUs.
  *
  * Context: CPU hotplug or reboot, may sleep
  * Return: 0

@@ -7,7 +7,7 @@
 #define _LINUX_PERF_PMU_H
 
 /**
- * struct hw_perf_event_extra - a register that an event needs beside its counter
+ * struct hw_perf_event_extra - a register that an event needs beside the counter
  * @config: value for the register
  * @reg: register address
  * @alloc: claimed by this event
@@ -34,9 +34,10 @@ struct hw_perf_event_extra {
 
 #ifdef CONFIG_PERF_EVENTS
 /**
- * struct hw_perf_event - the part of an event that belongs to its PMU driver
+ * struct hw_perf_event - the part of an event that belongs to the PMU driver
  *
- * The structures in the union exclude one another by kind of PMU. The members behind it are common.
+ * The structures in the union exclude one another by kind of PMU. The members behind the union are
+ * common.
  *
  * @config: event selection, in the driver's format
  * @last_tag: driver's tag of the last programming
@@ -154,7 +155,7 @@ struct hw_perf_event {
 
 /**
  * enum perf_pmu_scope - set of CPUs that share one instance of a PMU
- * @PERF_PMU_SCOPE_NONE: each CPU has its own
+ * @PERF_PMU_SCOPE_NONE: each CPU has a separate instance
  * @PERF_PMU_SCOPE_CORE: threads of a core
  * @PERF_PMU_SCOPE_DIE: CPUs of a die
  * @PERF_PMU_SCOPE_CLUSTER: CPUs of a cluster
@@ -207,12 +208,12 @@ struct perf_sched_slot {
  *	x86 driver does not set the flag
  * @task_mask: bit mask of the slots that belong to a task's context; the others belong to the CPU
  *	side
- * @slot: events in the order of falling priority, with their counters
+ * @slot: events in the order of falling priority, with the counters
  *
- * The core compiles a schedule when the set of events changes and uses it for every context
- * switch until the next change. During a compilation pmu::sched_assign is called for each pinned
- * group, once for as many flexible groups of a context as are expected to fit, and then for each
- * of the rest.
+ * The core compiles a schedule when the set of events changes and uses the schedule for every
+ * context switch until the next change. During a compilation pmu::sched_assign is called for each
+ * pinned group, once for as many flexible groups of a context as are expected to fit, and then for
+ * each of the rest.
  */
 struct perf_schedule {
 	unsigned int		nr;
@@ -250,16 +251,17 @@ struct perf_schedule {
  * @hrtimer_interval_ms: multiplexing interval, ms
  * @nr_addr_filters: maximum number of address filters of an event
  * @pmu_enable: let the PMU run; optional
- * @pmu_disable: stop the whole PMU so that it can be changed; optional
- * @event_init: initialize @event if this PMU supports it. May sleep. Return -ENOENT to let other
- *	PMUs be tried; any other errno ends the search, with the reason passed to perf_refuse()
+ * @pmu_disable: stop the whole PMU for changes; optional
+ * @event_init: initialize @event if this PMU supports the event. May sleep. Return -ENOENT to let
+ *	other PMUs be tried; any other errno ends the search, with the reason passed to
+ *	perf_refuse()
  * @event_mapped: the event's buffer has been mapped; mmap_lock is held
  * @event_unmapped: the event's buffer is being unmapped; mmap_lock is held
  * @add: assign a counter of this CPU to the event, and start it with PERF_EF_START. Return a
  *	negative errno if none is free
  * @del: update perf_event::count and release the counter
- * @start: start counting; PERF_EF_RELOAD. With PERF_EF_RESUME it may be called in NMI and must not
- *	update address filters
+ * @start: start counting; PERF_EF_RELOAD. With PERF_EF_RESUME @start may be called in NMI and must
+ *	not update address filters
  * @stop: stop counting; PERF_EF_UPDATE. May be called by the overflow handler, in NMI
  * @read: update perf_event::count of an event that runs on this CPU, or that this CPU may read for
  *	another (PERF_EV_CAP_READ_*, PERF_EV_CAP_RESIDENT). Any context, NMI included
@@ -277,7 +279,7 @@ struct perf_schedule {
  * @addr_filters_validate: check a list of address filters; may sleep
  * @addr_filters_sync: program perf_event::addr_filter_ranges
  * @aux_output_match: argument: an AUX event; return true if samples of this PMU's events can be
- *	written to its AUX area
+ *	written to the AUX area of that event
  * @filter: set *@ret if this PMU cannot count on CPU @cpu
  * @check_period: return a negative errno if the event cannot have this period
  * @sched_assign: assign a counter to every slot of @s from @from on. Earlier slots may be moved.
@@ -285,13 +287,14 @@ struct perf_schedule {
  *	and slots before @from are unchanged; -EBUSY if no event would fit because every counter is
  *	taken
  * @sched_load: make the counters of this CPU run @s and nothing else. An event that is already
- *	running on its counter continues; any other running event is updated and stopped. Sets
- *	hw_perf_event::idx. A control register that already has its value is not written. User space
- *	access to counters is enabled if perf_schedule::user is set, and stays enabled while the
- *	task is on the CPU, which may be between looking up the index and reading the counter
- * @sched_save: update the events in the slots of @mask and release their counters. A counter that
+ *	running on the assigned counter continues; any other running event is updated and stopped.
+ *	Sets hw_perf_event::idx. A control register that already has its value is not written. User
+ *	space access to counters is enabled if perf_schedule::user is set, and stays enabled while
+ *	the task is on the CPU, which may be between looking up the index and reading the counter
+ * @sched_save: update the events in the slots of @mask and release the counters. A counter that
  *	cannot interrupt may continue to run unused: the next @sched_load of the event starts from
- *	its value. Disables the task's user space access; @mask is 0 if nothing else is to be done
+ *	that counter's value. Disables the task's user space access; @mask is 0 if nothing else is
+ *	to be done
  */
 struct pmu {
 	struct list_head			entry;
@@ -367,7 +370,7 @@ int perf_pmu_register(struct pmu *pmu, const char *name, int type);
 void perf_pmu_unregister(struct pmu *pmu);
 
 /**
- * perf_pmu_disable - stop a PMU on this CPU while it is changed
+ * perf_pmu_disable - stop a PMU on this CPU for a change
  * @pmu: the PMU
  *
  * Context: interrupts or preemption off; calls nest
@@ -383,8 +386,8 @@ void perf_pmu_disable(struct pmu *pmu);
 void perf_pmu_enable(struct pmu *pmu);
 
 /**
- * perf_pmu_resched - compile a PMU's schedules again after its constraints have changed
- * @pmu: PMU with changed constraints; the caller excludes other calls for it
+ * perf_pmu_resched - compile a PMU's schedules again after a change of constraints
+ * @pmu: PMU with changed constraints; the caller excludes other calls for @pmu
  *
  * The schedule of a task that is not running is compiled when the task runs next.
  *
@@ -407,17 +410,17 @@ void perf_pmu_migrate_context(struct pmu *pmu, int src_cpu, int dst_cpu);
  * @event: the event
  *
  * Called when the event starts or stops using a counter, when the counter's base changes, and at
- * each switch of a task's event. An event without a counter needs it when it is enabled or disabled
- * and when its task is switched in. An overflow changes only the base: in NMI times are not
- * updated.
+ * each switch of a task's event. An event without a counter needs the call when the event is
+ * enabled or disabled, and when the task of the event is switched in. An overflow changes only the
+ * base: in NMI times are not updated.
  *
- * Context: any, NMI included; on the CPU where the event counts, or while it does not count
+ * Context: any, NMI included; on the CPU where the event counts, or while the event does not count
  */
 void perf_event_update_userpage(struct perf_event *event);
 
 /**
- * perf_event_addr_filters_sync - program the address ranges of an event if they have changed
- * @event: event that is being started by its driver
+ * perf_event_addr_filters_sync - program the address ranges of an event if changed
+ * @event: event that is being started by the driver
  *
  * Context: interrupts off
  */
@@ -427,7 +430,7 @@ void perf_event_addr_filters_sync(struct perf_event *event);
  * perf_event_disable_local - disable an event of this CPU or of the running task
  * @event: the event
  *
- * If the task has migrated, the request is forwarded to its CPU.
+ * If the task has migrated, the request is forwarded to the CPU of the task.
  *
  * Context: interrupts off, not NMI
  */
@@ -472,8 +475,8 @@ void perf_swevent_put_recursion_context(int rctx);
  * @err: negative errno
  * @fmt: reason, a string literal: "field: rule". Only %lld, %llu and %llx, at most three
  *
- * The thread reads the reason from /proc/sys/kernel/perf_event_error. The text is formatted when it
- * is read, so a refusal costs a lock of its own and a few stores. The literal of a module may have
+ * The thread reads the reason from /proc/sys/kernel/perf_event_error. The text is formatted by the
+ * read, so a refusal costs a lock of its own and a few stores. The literal of a module may have
  * been freed by then, so the file has "refused by a module"; the tracepoint has the text.
  *
  * Context: process context; any lock may be held
@@ -491,7 +494,7 @@ int __perf_refuse_3(int err, const char *fmt, u64 arg0, u64 arg1, u64 arg2);
  * @pmu_ctx: the PMU context
  *
  * Context: preemption off
- * Return: true if its events may count on this CPU now
+ * Return: true if events of @pmu_ctx may count on this CPU now
  */
 bool perf_pmu_ctx_is_active(struct perf_event_pmu_context *pmu_ctx);
 
@@ -503,7 +506,7 @@ bool perf_pmu_ctx_is_active(struct perf_event_pmu_context *pmu_ctx);
  * struct perf_pmu_events_attr - an event's file in sysfs
  * @attr: the file
  * @id: number of the event
- * @event_str: content of the file, unless it is derived from @id
+ * @event_str: content of the file, unless derived from @id
  */
 struct perf_pmu_events_attr {
 	struct device_attribute	attr;

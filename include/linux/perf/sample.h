@@ -29,12 +29,12 @@ struct perf_callchain_buffer {
 };
 
 /**
- * struct perf_callchain_entry_ctx - a call chain while it is being collected
+ * struct perf_callchain_entry_ctx - a call chain that is being collected
  * @entry: result
  * @max_stack: addresses that may be stored
  * @nr: addresses stored so far
  * @contexts: markers stored so far
- * @contexts_maxed: no marker may be stored any more, and no address behind it
+ * @contexts_maxed: no marker may be stored any more, and no address behind a marker
  */
 struct perf_callchain_entry_ctx {
 	struct perf_callchain_entry	*entry;
@@ -50,9 +50,9 @@ typedef unsigned long (*perf_copy_f)(void *dst, const void *src, unsigned long o
 
 /**
  * struct perf_raw_frag - one piece of a raw payload
- * @next: the piece behind it; in the last one the bits hold the padding instead
+ * @next: the next piece; in the last one the bits hold the padding instead
  * @pad: bytes of padding behind the last piece (less than 8)
- * @copy: how to copy it; NULL for memcpy
+ * @copy: function that copies the piece; NULL for memcpy
  * @data: source
  * @size: bytes
  */
@@ -135,8 +135,8 @@ struct perf_output_handle {
 /**
  * struct perf_sample_data - the content of a sample
  *
- * A driver sets the payloads that only the hardware provides and their bits in @sample_flags. The
- * rest is determined when the sample is written.
+ * A driver sets the payloads that only the hardware provides and the bits of these in
+ * @sample_flags. The rest is determined when the sample is written.
  *
  * @sample_flags: PERF_SAMPLE_* bits of the payloads that are valid
  * @period: PERIOD, in events; also read by BPF
@@ -255,7 +255,7 @@ int perf_output_begin(struct perf_output_handle *handle, struct perf_sample_data
  * perf_output_begin_forward - begin to write the sample of an overflow to a forward buffer
  * @handle: result
  * @data: sample data of the record, for the trailer of a LOST record
- * @event: event of the record; a child writes to its parent's buffer
+ * @event: event of the record; a child writes to the parent's buffer
  * @size: size of the record, bytes
  *
  * Context: as perf_output_begin()
@@ -299,7 +299,7 @@ unsigned int perf_output_skip(struct perf_output_handle *handle, unsigned int le
  * @aux_handle: the driver's use of the area
  * @handle: write in progress
  * @from: position of the first byte; positions wrap at the size of the area
- * @to: position behind the last byte; the whole area if it equals @from modulo the size
+ * @to: position behind the last byte; the whole area if @to equals @from modulo the size
  *
  * Context: any, NMI included
  * Return: number of bytes appended
@@ -317,11 +317,12 @@ long perf_output_copy_aux(struct perf_output_handle *aux_handle,
  *	may be used
  * @event: event of the driver's PMU, inherited or not
  *
- * If the area is full the event is disabled and its reader is woken; the driver leaves it stopped.
+ * If the area is full the event is disabled and the reader is woken; the driver leaves the event
+ * stopped.
  *
  * Context: on the event's CPU, interrupts off
- * Return: the value of pmu::setup_aux; NULL if there is no area, it belongs to another PMU, is full
- *	or in use
+ * Return: the value of pmu::setup_aux; NULL if there is no area, or the area belongs to another
+ *	PMU, is full or in use
  */
 void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event *event);
 
@@ -329,7 +330,7 @@ void *perf_aux_output_begin(struct perf_output_handle *handle, struct perf_event
  * perf_aux_output_end - end the use of the AUX area
  * @handle: from perf_aux_output_begin()
  * @size: bytes written at @handle->head; in overwrite mode @handle->head is the position behind
- *	them
+ *	these bytes
  *
  * If the driver has set PERF_AUX_FLAG_TRUNCATED because the area is full, the event is disabled and
  * the reader woken.
@@ -474,7 +475,7 @@ void perf_event_output_backward(struct perf_event *event, struct perf_sample_dat
  * @regs: registers at the sample
  *
  * Context: any
- * Return: 0; -ENOSPC if there is no buffer or it is full; -E2BIG
+ * Return: 0; -ENOSPC if there is no buffer or a full one; -E2BIG
  */
 int perf_event_output(struct perf_event *event, struct perf_sample_data *data,
 		      struct pt_regs *regs);
@@ -501,7 +502,7 @@ int perf_event_overflow(struct perf_event *event, struct perf_sample_data *data,
 			struct pt_regs *regs);
 
 /**
- * perf_event_overflow_batched - handle an overflow that shares its interrupt with later ones
+ * perf_event_overflow_batched - handle an overflow that shares the interrupt with later ones
  * @event: event that has counted a period, without AUX actions
  * @data: sample, initialized, with the payloads of the hardware
  * @regs: registers at the sample
@@ -528,12 +529,12 @@ bool perf_event_overflow_only_samples(struct perf_event *event);
 
 /**
  * struct perf_sample_batch - samples of one event that are written together
- * @handle: write of all of them
+ * @handle: write of all samples
  * @header: header of each
  * @event: the event
  *
- * They have one size, and the same values of what the driver does not set. A reader gets all of
- * them or none.
+ * The samples have one size, and the same values of what the driver does not set. A reader gets all
+ * samples or none.
  */
 struct perf_sample_batch {
 	struct perf_output_handle	handle;
@@ -545,8 +546,8 @@ struct perf_sample_batch {
  * perf_sample_batch_begin - begin to write samples together
  * @batch: result
  * @event: event of which perf_event_overflow_only_samples() is true
- * @data: the first sample, initialized, with the payloads of the hardware and its address; on
- *	return it has all payloads
+ * @data: the first sample, initialized, with the payloads of the hardware and the address; on
+ *	return @data has all payloads
  * @regs: registers at the sample
  * @nr: number of samples
  *
@@ -561,7 +562,7 @@ bool perf_sample_batch_begin(struct perf_sample_batch *batch, struct perf_event 
 /**
  * perf_sample_batch_add - write the next sample of a batch
  * @batch: the batch
- * @data: from perf_sample_batch_begin(), with the payloads of this sample; its address is
+ * @data: from perf_sample_batch_begin(), with the payloads of this sample; the address is
  *	perf_sample_data::ip
  * @regs: registers at the sample
  *
@@ -631,8 +632,8 @@ void perf_callchain_kernel(struct perf_callchain_entry_ctx *entry, struct pt_reg
  * @crosstask: the chain is of another task than the running one: no user part
  * @add_mark: store a PERF_CONTEXT_* marker before each part
  *
- * Context: any, NMI included; preemption off, which the caller leaves off until it has used the
- *	chain
+ * Context: any, NMI included; preemption off, which the caller leaves off until the last use of
+ *	the chain
  * Return: the chain; NULL if no buffer is free
  */
 struct perf_callchain_entry *get_perf_callchain(struct pt_regs *regs, bool kernel, bool user,
@@ -659,7 +660,7 @@ void put_callchain_buffers(void);
  * @rctx: result: argument of put_callchain_entry()
  *
  * Context: any; preemption off until the last use of the buffer
- * Return: the buffer; NULL if it is in use or there is none
+ * Return: the buffer; NULL if the buffer is in use or there is none
  */
 struct perf_callchain_entry *get_callchain_entry(int *rctx);
 
@@ -753,8 +754,8 @@ static inline void perf_sample_save_callchain(struct perf_sample_data *data,
  * perf_sample_put_callchain - release the call chain that a driver has collected
  * @data: sample after perf_event_overflow()
  *
- * A sample that is written has released its chain. One that is dropped has not: the event has no
- * buffer, its BPF program drops the sample, or a BPF program is running on the CPU.
+ * A sample that is written has released the chain. One that is dropped has not: the event has no
+ * buffer, the BPF program of the event drops the sample, or a BPF program is running on the CPU.
  *
  * Context: as perf_callchain(), on the same CPU
  */

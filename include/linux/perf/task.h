@@ -10,9 +10,9 @@
  * perf_event_task_data - the driver's data of the task that an event belongs to
  * @event: event with PERF_ATTACH_TASK_DATA
  *
- * A task has one object of pmu::task_ctx_cache for all such events of the PMU. It is zeroed when
- * the first of them is installed, and freed some time after the last of them is removed. A child
- * has an object of its own, zeroed too. A driver that is unloaded calls rcu_barrier() before it
+ * A task has one object of pmu::task_ctx_cache for all such events of the PMU. The object is zeroed
+ * when the first event is installed, and freed some time after the last event is removed. A child
+ * has a separate object, zeroed too. A driver that is unloaded calls rcu_barrier() before it
  * destroys the cache.
  *
  * Context: where the event is on a CPU, NMI included; or ctx->lock
@@ -24,10 +24,10 @@ void *perf_event_task_data(const struct perf_event *event);
  * perf_sched_cb_inc - request pmu::sched_task at the context switches of this CPU
  * @pmu: PMU with that callback
  *
- * The callback is called for a task that leaves before its events are stopped, and for a task that
- * arrives after its events are started, with rq->lock held and NULL as the PMU context. Requests
- * are counted. pmu::event_init sets PERF_ATTACH_SCHED_CB for events that need them, because an
- * event of a CPU does not enable the hooks of the scheduler otherwise.
+ * The callback is called for a task that leaves before the events of the task are stopped, and for
+ * a task that arrives after the events of that task are started, with rq->lock held and NULL as the
+ * PMU context. Requests are counted. pmu::event_init sets PERF_ATTACH_SCHED_CB for events that need
+ * requests, because an event of a CPU does not enable the hooks of the scheduler otherwise.
  *
  * Context: interrupts off, not NMI
  */

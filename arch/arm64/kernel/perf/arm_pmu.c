@@ -55,7 +55,7 @@ static int armpmu_map_cache(const unsigned int (*map)[C(MAX)][C(OP_MAX)][C(RESUL
  *
  * Context: process context; may sleep.
  * Return: the event number; -ENOENT if the maps do not have the event, -EINVAL if attr::config is
- * not a valid event of its type.
+ * not a valid event of attr::type.
  */
 int armpmu_map_event(struct perf_event *event,
 		     const unsigned int (*event_map)[PERF_COUNT_HW_MAX],
@@ -95,11 +95,11 @@ static u64 armpmu_counter_max(const struct perf_event *event)
 
 /**
  * armpmu_period_left - occurrences until the next overflow; starts a new period if needed
- * @event: sampling event, its count and period_left up to date
+ * @event: sampling event; perf_event::count and period_left are up to date
  * @began: set to true if the period was over and a new one began, else to false
  *
  * Occurrences beyond the end of the old period shorten the new one, so that samples do not drift,
- * unless there are more of them than a whole period.
+ * unless the number of these exceeds a whole period.
  *
  * Context: any, also NMI; interrupts off.
  * Return: occurrences until the next overflow, at least 1.
@@ -126,7 +126,7 @@ s64 armpmu_period_left(struct perf_event *event, bool *began)
 
 /**
  * armpmu_period_resume - occurrences until the next overflow, for an event that is being started
- * @event: sampling event, its count and period_left up to date
+ * @event: sampling event; perf_event::count and period_left are up to date
  *
  * If the period ended while the event was being stopped, the next occurrence overflows and takes
  * the sample that is due. A new period instead would lose that sample and double the interval.
@@ -163,8 +163,8 @@ static void armpmu_write_period(struct perf_event *event, s64 left)
 }
 
 /**
- * armpmu_event_set_period - set the counter of an event for the rest of its period
- * @event: event on a counter of this CPU, its count up to date
+ * armpmu_event_set_period - set the counter of an event for the rest of the period
+ * @event: event on a counter of this CPU; perf_event::count is up to date
  *
  * Context: any, also NMI; interrupts off.
  * Return: 1 if a new period began, so that an overflow is to be reported; 0 if the counter, being
@@ -180,7 +180,7 @@ int armpmu_event_set_period(struct perf_event *event)
 }
 
 /**
- * armpmu_event_update - update the count of an event from its counter
+ * armpmu_event_update - update the count of an event from the counter
  * @event: event on a counter of this CPU
  *
  * Context: any, also NMI; interrupts off.
@@ -611,7 +611,7 @@ static void armpmu_print_info(struct arm_pmu *armpmu)
 
 /**
  * armpmu_register - register a PMU with the perf core and with KVM
- * @armpmu: PMU with all members set and its interrupts requested
+ * @armpmu: PMU with all members set; the interrupts of the PMU are requested
  *
  * Context: process context; may sleep.
  * Return: 0 or -errno.

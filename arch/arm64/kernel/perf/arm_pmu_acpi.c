@@ -71,7 +71,7 @@ static void __init armpmu_acpi_request_irqs(void)
 /* -------------------------------------------------- devices for SPE and TRBE */
 
 /**
- * struct armpmu_gicc_device - a platform device with its interrupt in the GICC entries
+ * struct armpmu_gicc_device - a platform device with the interrupt in the GICC entries
  * @pdev: platform device, one for all CPUs
  * @irq: interrupt resource of @pdev
  * @min_length: minimum length in bytes of a GICC entry that has the field
@@ -270,7 +270,7 @@ err_remove:
 
 /**
  * arm_pmu_acpi_probe - set up a PMU for each type of CPU that is online
- * @init_fn: initializes an arm_pmu, with its supported_cpus already set; -ENODEV if these CPUs have
+ * @init_fn: initializes an arm_pmu; arm_pmu::supported_cpus is set; -ENODEV if these CPUs have
  *	no PMU of the driver
  *
  * Context: initcall; may sleep.

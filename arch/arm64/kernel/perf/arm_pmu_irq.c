@@ -24,7 +24,7 @@
  * struct armpmu_irq_ops - operations on one type of interrupt line
  * @enable: unmask the line on this CPU; interrupts off
  * @disable: mask the line on this CPU; interrupts off
- * @free: free the interrupt; called for the last CPU that uses its number; may sleep
+ * @free: free the interrupt; called for the last CPU with this interrupt number; may sleep
  * @nmi: the line is an NMI
  */
 struct armpmu_irq_ops {
@@ -36,7 +36,7 @@ struct armpmu_irq_ops {
 
 /**
  * struct armpmu_irq - the overflow interrupt of one CPU
- * @pmu: PMU that signals its overflows by it; NULL until the PMU is registered
+ * @pmu: PMU that signals overflows by the line; NULL until the PMU is registered
  * @ops: operations on the line
  * @irq: Linux interrupt number; 0 if there is none
  */
@@ -53,7 +53,7 @@ bool armpmu_has_nmi __read_mostly;
 /**
  * arm_pmu_irq_is_nmi - are overflow interrupts NMIs?
  *
- * For the hard lockup detector, which detects nothing if they are not.
+ * For the hard lockup detector, which detects nothing without NMIs.
  *
  * Context: any.
  * Return: true if any CPU's line is an NMI.
@@ -206,7 +206,7 @@ static int armpmu_request_spi(int irq, int cpu, const struct armpmu_irq_ops **op
 }
 
 /**
- * armpmu_request_irq - request the overflow interrupt of a CPU and leave it masked
+ * armpmu_request_irq - request the overflow interrupt of a CPU, masked
  * @irq: Linux interrupt number; 0 if the CPU has none, which is no error
  * @cpu: possible CPU
  *
@@ -273,7 +273,7 @@ int armpmu_irq_of_cpu(int cpu)
 }
 
 /**
- * armpmu_irq_bind - set the PMU that signals its overflows by a CPU's line
+ * armpmu_irq_bind - set the PMU that signals overflows by a CPU's line
  * @pmu: PMU of @cpu
  * @cpu: this CPU
  *
@@ -286,7 +286,7 @@ void armpmu_irq_bind(struct arm_pmu *pmu, int cpu)
 
 /**
  * armpmu_irq_unbind - undo armpmu_irq_bind() on all CPUs of a PMU
- * @pmu: PMU; its lines are all masked
+ * @pmu: PMU of which all lines are masked
  *
  * Context: process context.
  */
@@ -299,7 +299,7 @@ void armpmu_irq_unbind(struct arm_pmu *pmu)
 }
 
 /**
- * armpmu_irq_enable - unmask the overflow interrupt of this CPU, if it has one
+ * armpmu_irq_enable - unmask the overflow interrupt of this CPU, if there is one
  * @cpu: this CPU
  *
  * Context: CPU hotplug, interrupts off.
@@ -314,7 +314,7 @@ void armpmu_irq_enable(int cpu)
 }
 
 /**
- * armpmu_irq_disable - mask the overflow interrupt of this CPU, if it has one
+ * armpmu_irq_disable - mask the overflow interrupt of this CPU, if there is one
  * @cpu: this CPU
  *
  * Context: CPU hotplug, interrupts off.

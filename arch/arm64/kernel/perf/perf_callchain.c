@@ -47,7 +47,7 @@ static void callchain_walk_user(struct perf_callchain_entry_ctx *entry, unsigned
  * @entry: chain to append to
  * @regs: user registers of the task
  *
- * Stores nothing if a guest was interrupted: the host cannot walk its memory.
+ * Stores nothing if a guest was interrupted: the host cannot walk a guest's memory.
  *
  * Context: any, also NMI.
  */
@@ -102,7 +102,7 @@ static void callchain_walk_caller(struct perf_callchain_entry_ctx *entry, struct
  * @entry: chain to append to
  * @regs: registers at the start of the chain: of an exception, or of perf_fetch_caller_regs()
  *
- * Stores nothing if a guest was interrupted: the host cannot walk its memory.
+ * Stores nothing if a guest was interrupted: the host cannot walk a guest's memory.
  *
  * Context: any, also NMI.
  */

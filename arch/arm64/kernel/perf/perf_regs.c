@@ -101,7 +101,7 @@ u64 perf_reg_abi(struct task_struct *task)
 
 /**
  * perf_get_regs_user - get the user registers of the current task
- * @regs_user: set to the task's user registers and its register set
+ * @regs_user: set to the user registers and the register set of the task
  * @regs: registers of the interrupted context, user or kernel
  *
  * Context: any, also NMI.

@@ -81,7 +81,7 @@
 #define PMUV3_GENERAL		GENMASK_ULL(ARMV8_PMU_MAX_GENERAL_COUNTERS - 1, 0)
 
 /**
- * struct pmuv3_cpu - state of one CPU's PMU and values of its registers
+ * struct pmuv3_cpu - state of one CPU's PMU and values of the PMU's registers
  * @pmu: PMU that the CPU belongs to; NULL before the first reset
  * @present: implemented counters
  * @used: counters with an event
@@ -94,7 +94,7 @@
  * @pmcr_e: value of PMCR_EL0.E
  * @disabled: the core has disabled the PMU by pmu::pmu_disable
  * @reader: the current task has events that EL0 may read
- * @user: EL0 may read counters: @reader is set and the sysctl allows it
+ * @user: EL0 may read counters: @reader is set and the sysctl allows reading
  * @event: event on each counter, by counter index; that of a chained pair at the upper index
  * @type: value of PMEVTYPER<n>_EL0, PMCCFILTR_EL0 and PMICFILTR_EL0, by counter index, with
  *	PMUV3_KVM; PMUV3_TYPE_UNKNOWN

@@ -256,7 +256,7 @@ int pmuv3_assign(u64 present, struct perf_sched_slot *slot, unsigned int nr, uns
  */
 int pmuv3_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from)
 {
-	/* The schedule may run on another CPU: a wrong guess costs only register writes. */
+	/* The schedule may run on another CPU, which then costs register writes, nothing else. */
 	const struct pmuv3_cpu *c = raw_cpu_ptr(&pmuv3_cpu);
 	struct arm_pmu *armpmu = to_arm_pmu(pmu);
 

@@ -140,7 +140,7 @@ static int pmuv3_map_event(struct perf_event *event,
 }
 
 /**
- * pmuv3_map_common - arm_pmu::map_event of cores without a map of their own
+ * pmuv3_map_common - arm_pmu::map_event of cores without a separate map
  * @event: event that is being opened
  *
  * Context: process context; may sleep.

@@ -46,9 +46,9 @@ static noinline void pmuv3_stop_strays(struct pmuv3_cpu *c, u64 counters)
  * pmuv3_handle_irq - arm_pmu::handle_irq
  * @armpmu: PMU of this CPU
  *
- * The counters are stopped meanwhile, so that they do not count the handler. An overflow flag of a
- * counter without an event is from an event that has been unloaded: it is cleared, and the counter
- * is stopped, so that it interrupts once only.
+ * The counters are stopped meanwhile, so that no counter counts the handler. An overflow flag of a
+ * counter without an event is from an event that has been unloaded: the flag is cleared, and the
+ * counter is stopped, so that the counter interrupts once only.
  *
  * Context: interrupt or NMI.
  * Return: IRQ_HANDLED; IRQ_NONE if no counter of this CPU has overflowed.

@@ -14,11 +14,12 @@
  * __pmuv3_kvm_claim - have KVM switch the counters of an event, or no longer
  * @c: state of this CPU
  * @counters: mask of the event's counters
- * @event: event that is being loaded; PMUV3_KVM is set in its config_base if KVM is to switch it
+ * @event: event that is being loaded; PMUV3_KVM in hw.config_base: KVM is to switch the counters
  *
  * For host-only and guest-only events KVM changes the EL0 filter (VHE) or the enable bit (nVHE) of
- * the counters at guest entry and changes it back at guest exit. A counter that runs on without an
- * event remains claimed, so that its registers have the values in @c again when the guest exits.
+ * the counters at guest entry and undoes the change at guest exit. A counter that runs on without
+ * an event remains claimed, so that the registers of the counter have the values in @c again when
+ * the guest exits.
  *
  * Context: interrupts off; called by pmuv3_kvm_claim().
  */
@@ -41,7 +42,7 @@ void __pmuv3_kvm_claim(struct pmuv3_cpu *c, u64 counters, struct perf_event *eve
  * @counters: mask of counters, claimed or not
  *
  * Called for counters that are being disabled, which KVM must not enable again. KVM may have
- * changed their type: it becomes unknown.
+ * changed the type of the counters: pmuv3_cpu::type becomes PMUV3_TYPE_UNKNOWN.
  *
  * Context: interrupts off; called by pmuv3_kvm_release().
  */

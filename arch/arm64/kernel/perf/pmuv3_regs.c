@@ -16,8 +16,11 @@ static __always_inline u64 pmuv3_read_register(unsigned int idx)
 
 /**
  * pmuv3_write_register - set the value of one counter register
- * @idx: counter index
+ * @idx: counter index, 0..32
  * @value: value to set; an event counter of 32 bits takes the lower half
+ *
+ * Context: interrupts off, between pmuv3_mask_nmi() and pmuv3_unmask_nmi(), or the overflow
+ *	handler.
  */
 void pmuv3_write_register(unsigned int idx, u64 value)
 {
@@ -52,8 +55,10 @@ static u64 pmuv3_read_pair(unsigned int upper)
 /**
  * pmuv3_read_counter - value of an event's counter or chained pair
  * @event: event on a counter of this CPU
- * @idx: counter index of the event
+ * @idx: counter index of the event, 0..32; of a chained pair the upper one
  *
+ * Context: interrupts off, between pmuv3_mask_nmi() and pmuv3_unmask_nmi(), or the overflow
+ *	handler.
  * Return: the value, as wide as the counter.
  */
 u64 pmuv3_read_counter(const struct perf_event *event, unsigned int idx)
@@ -74,8 +79,10 @@ static void pmuv3_write_counter(const struct hw_perf_event *hw, unsigned int idx
 /**
  * pmuv3_write_running - set the value of a counter or chained pair that may be enabled
  * @hw: event on a counter of this CPU
- * @idx: counter index of the event
+ * @idx: counter index of the event, 0..32; of a chained pair the upper one
  * @value: value to set
+ *
+ * Context: interrupts off, between pmuv3_mask_nmi() and pmuv3_unmask_nmi().
  */
 void pmuv3_write_running(const struct hw_perf_event *hw, unsigned int idx, u64 value)
 {
@@ -88,11 +95,14 @@ void pmuv3_write_running(const struct hw_perf_event *hw, unsigned int idx, u64 v
 }
 
 /**
- * pmuv3_reload_counter - set the counter of a sampling event for its period
+ * pmuv3_reload_counter - set the counter of a sampling event for the period
  * @event: sampling event
- * @idx: counter index of the event
+ * @idx: counter index of the event, 0..32; of a chained pair the upper one
  * @left: occurrences until the counter overflows, at least 1; a counter of 32 bits overflows after
  *	at most S32_MAX
+ *
+ * Context: interrupts off, between pmuv3_mask_nmi() and pmuv3_unmask_nmi(), or the overflow
+ *	handler.
  */
 void pmuv3_reload_counter(struct perf_event *event, unsigned int idx, s64 left)
 {
@@ -107,8 +117,10 @@ void pmuv3_reload_counter(struct perf_event *event, unsigned int idx, s64 left)
 /**
  * pmuv3_write_type - write a type or filter register
  * @c: state of this CPU
- * @idx: counter index
+ * @idx: counter index, 0..32
  * @type: value for pmuv3_cpu::type: event, filters and threshold, with PMUV3_KVM
+ *
+ * Context: interrupts off, between pmuv3_mask_nmi() and pmuv3_unmask_nmi().
  */
 void pmuv3_write_type(struct pmuv3_cpu *c, unsigned int idx, u64 type)
 {
@@ -134,12 +146,14 @@ static noinline void pmuv3_read_batch_pairs(struct pmuv3_batch *b, unsigned int 
 }
 
 /**
- * pmuv3_read_batch - read the counters of a batch without stopping them
+ * pmuv3_read_batch - read the counters of a batch, which continue to run
  * @b: batch; now[] is set
  *
  * Events are loaded and saved by this same loop with the members of a group in the same order. Each
- * counter is read at the same distance from the one before it both times, so that the members of a
- * group count the same instructions although none of them is stopped.
+ * counter is read at the same distance from the previous counter both times, so that the members of
+ * a group count the same instructions although no member is stopped.
+ *
+ * Context: interrupts off, between pmuv3_mask_nmi() and pmuv3_unmask_nmi().
  */
 void pmuv3_read_batch(struct pmuv3_batch *b)
 {

@@ -17,7 +17,7 @@
  * struct pmuv3_writes - register writes that loading a batch needs, as masks of counters
  * @used: counters of the batch
  * @enable: counters to enable
- * @disable: counters to leave disabled: KVM enables them at guest entry, or the event is throttled
+ * @disable: counters to leave disabled: KVM enables these at guest entry, or the event is throttled
  * @reload: counters of sampling events, to be set for the period; the upper one of a pair
  * @stop: counters of sampling events, both of a pair, to be stopped before they are set
  * @type: counters with another type in their register than the event's; the upper one of a pair
@@ -476,7 +476,7 @@ void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
  * @s: schedule that is loaded
  * @mask: slots of @s with events to unload, bit 0 is slot 0
  *
- * User space loses its access to counters: the next schedule may be another task's, and there may
+ * User space loses the access to counters: the next schedule may be another task's, and there may
  * be none.
  *
  * Context: interrupts off.
@@ -519,7 +519,7 @@ static bool pmuv3_is_loaded(struct pmuv3_cpu *c, struct perf_event *event)
 
 /**
  * pmuv3_read - pmu::read
- * @event: event to update the count of; nothing is done if it is not loaded on this CPU
+ * @event: event to update the count of; nothing is done for one that is not loaded on this CPU
  *
  * Context: interrupts off; also NMI.
  */
@@ -539,7 +539,7 @@ void pmuv3_read(struct perf_event *event)
 
 /**
  * pmuv3_stop - pmu::stop
- * @event: event to stop; nothing is done if it is not loaded on this CPU
+ * @event: event to stop; nothing is done for one that is not loaded on this CPU
  * @flags: PERF_EF_UPDATE or 0; the count is updated in either case
  *
  * Context: interrupts off; also the overflow handler.
@@ -566,7 +566,7 @@ void pmuv3_stop(struct perf_event *event, int flags)
 
 /**
  * pmuv3_start - pmu::start
- * @event: event to start; nothing is done if it is not stopped
+ * @event: event to start; nothing is done for one that is not stopped
  * @flags: PERF_EF_RELOAD or 0; the counter of a sampling event is set in either case
  *
  * Context: interrupts off; also the overflow handler.
@@ -646,7 +646,7 @@ void pmuv3_enable(struct pmu *pmu)
  * @armpmu: PMU of this CPU
  *
  * Stops the events that are not stopped already, such as by throttling, for pmuv3_power_up() to
- * start again. All events stay on their counters.
+ * start again. No event is removed from a counter.
  *
  * Context: CPU power management notifier, interrupts off.
  */

@@ -185,8 +185,8 @@ static DEVICE_ATTR_RO(bus_slots);
  * @armpmu: PMU
  *
  * Context: any.
- * Return: bytes, 4 to 2048; 0 if PMMIR_EL1 does not have it. Its values 1, 2 and 13 to 15 are
- * reserved.
+ * Return: bytes, 4 to 2048; 0 if PMMIR_EL1 does not have the width. The values 1, 2 and 13 to 15 of
+ * the field are reserved.
  */
 u32 pmuv3_bus_width(const struct arm_pmu *armpmu)
 {

@@ -50,7 +50,7 @@ static void pmuv3_event_destroy(struct perf_event *event)
 
 /**
  * pmuv3_get - count an event that is being opened
- * @event: event of PMUv3; perf_event::destroy is set, which counts it as closed
+ * @event: event of PMUv3; perf_event::destroy is set, which counts the event as closed
  *
  * Context: process context.
  */

@@ -105,7 +105,7 @@ void pmuv3_user_set_access(struct pmuv3_cpu *c, bool reader)
  *
  * Context: any, also NMI.
  * Return: counter index plus 1, 1 to 33; 0 if the event is not on a counter of this CPU or EL0 may
- * not read it now.
+ * not read the counter now.
  */
 int pmuv3_event_idx(struct perf_event *event)
 {

@@ -104,6 +104,7 @@ static unsigned int __init amd_pick_registers(struct x86_pmu *xpmu)
 /**
  * amd_pmu_detect - fill x86_pmu_regs and x86_pmus
  *
+ * Context: initcall; may sleep.
  * Return: 0, -ENODEV
  */
 int __init amd_pmu_detect(void)

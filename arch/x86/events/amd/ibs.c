@@ -41,8 +41,8 @@
 
 /**
  * struct amd_ibs_cpu - the counter of a CPU
- * @event: event that has it; NULL: none
- * @start: count from which it was started
+ * @event: event on the counter; NULL: none
+ * @start: count from which the counter was started, events
  * @running: the counter runs, or has a sample
  * @leaving: the counter was stopped, and an interrupt may be on the way
  */
@@ -56,7 +56,7 @@ struct amd_ibs_cpu {
 /**
  * struct amd_ibs - one of the PMUs
  * @pmu: registered object
- * @msr: its control register, which further registers follow
+ * @msr: MSR of the control register, which further registers follow
  * @nr: number of registers there, the control register included
  * @max: bits of the control register that have the maximum
  * @enable: bit that enables the counter
@@ -640,11 +640,11 @@ static struct amd_ibs amd_ibs_op = {
 };
 
 /**
- * amd_ibs_forward - hand a precise event to ibs_op
+ * amd_ibs_forward - change a precise event to one of ibs_op
  * @event: event of the core PMU with precise_ip
  *
- * Core cycles become ibs_op's count of cycles, event 0C1H its count of ops. Other events have no
- * precise samples.
+ * Core cycles become ibs_op's count of cycles, event 0C1H ibs_op's count of ops. Other events have
+ * no precise samples.
  *
  * Context: process, may sleep.
  * Return: -ENOENT after @event->attr has been changed: the core then tries ibs_op; -EOPNOTSUPP
@@ -715,7 +715,7 @@ static void amd_ibs_resume_one(struct amd_ibs *ibs)
 }
 
 /**
- * amd_ibs_suspend - stop the counters of the last CPU before it loses its registers
+ * amd_ibs_suspend - stop the counters of the last CPU before the registers are lost
  *
  * Context: one CPU is online, interrupts disabled.
  */

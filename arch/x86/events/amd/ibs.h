@@ -63,7 +63,7 @@ enum amd_ibs_fetch_reg {
 static_assert(AMD_IBS_FETCH_REGS + 1 <= AMD_IBS_RECORD_REGS);
 
 /**
- * struct amd_ibs_record - a sample, as PERF_SAMPLE_RAW has it from @caps on
+ * struct amd_ibs_record - a sample; the payload of PERF_SAMPLE_RAW begins at @caps
  * @unused: aligns @regs
  * @caps: CPUID 8000_001BH:EAX
  * @regs: by enum amd_ibs_op_reg or enum amd_ibs_fetch_reg

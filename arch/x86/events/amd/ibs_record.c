@@ -21,6 +21,7 @@
  * amd_ibs_op_max - the fields of the op control for a period
  * @events: events until the sample, a multiple of 16
  *
+ * Context: any, NMI included.
  * Return: bits of the control register
  */
 u64 amd_ibs_op_max(u64 events)
@@ -35,10 +36,11 @@ u64 amd_ibs_op_max(u64 events)
  * @ctl: the control register, with a valid sample
  * @caps: CPUID 8000_001BH:EAX
  *
- * The counter of ops begins again in random low bits. A write of the register has to keep them:
- * without them the samples of a loop are all of the same instructions if the length of the loop
- * divides the period. The counter of cycles has none.
+ * The counter of ops begins again in random low bits. A write of the register has to keep these
+ * bits: without these the samples of a loop are all of the same instructions if the length of the
+ * loop divides the period. The counter of cycles has none.
  *
+ * Context: any, NMI included.
  * Return: bits of the control register; 0 if there are none
  */
 u64 amd_ibs_op_random(u64 ctl, u32 caps)
@@ -51,12 +53,13 @@ u64 amd_ibs_op_random(u64 ctl, u32 caps)
 /**
  * amd_ibs_op_counted - events since the op counter was started
  * @ctl: the control register
- * @start: count from which it was started, 127 at most
+ * @start: count from which the counter was started, 127 at most
  * @caps: CPUID 8000_001BH:EAX
  *
- * With a valid sample the counter has reached its maximum, and has begun again. It has, too, if it
- * is below @start: an op is tagged. At or above @start that cannot be seen.
+ * With a valid sample the counter has reached its maximum, and has begun again. A counter below
+ * @start has, too: an op is tagged. At or above @start that cannot be seen.
  *
+ * Context: any, NMI included.
  * Return: events; 0 if the counter cannot be read
  */
 u64 amd_ibs_op_counted(u64 ctl, u64 start, u32 caps)
@@ -77,6 +80,7 @@ u64 amd_ibs_op_counted(u64 ctl, u64 start, u32 caps)
  * @least: fewest events that the counter can count
  * @most: most events that the counter can count
  *
+ * Context: any, NMI included.
  * Return: events, a multiple of 16
  */
 u64 amd_ibs_chunk(s64 left, u64 least, u64 most)
@@ -189,6 +193,7 @@ static u64 amd_ibs_tlb(union ibs_op_data3 data3)
  * @caps: CPUID 8000_001BH:EAX
  * @lacks: AMD_IBS_LACKS_*
  *
+ * Context: any, NMI included.
  * Return: perf_mem_data_src
  */
 u64 amd_ibs_data_src(const u64 *regs, u32 caps, unsigned int lacks)
@@ -208,6 +213,7 @@ u64 amd_ibs_data_src(const u64 *regs, u32 caps, unsigned int lacks)
  * @regs: by enum amd_ibs_op_reg
  * @sample_type: PERF_SAMPLE_WEIGHT or PERF_SAMPLE_WEIGHT_STRUCT
  *
+ * Context: any, NMI included.
  * Return: perf_sample_weight; 0: there is none
  */
 u64 amd_ibs_weight(const u64 *regs, u64 sample_type)
@@ -229,6 +235,7 @@ u64 amd_ibs_weight(const u64 *regs, u64 sample_type)
  * amd_ibs_op_latency - the filter of latencies in the control register
  * @cycles: 128 to 2048; the processor's filter is a multiple of 128
  *
+ * Context: any, NMI included.
  * Return: bits of the register
  */
 u64 amd_ibs_op_latency(unsigned int cycles)
@@ -239,9 +246,10 @@ u64 amd_ibs_op_latency(unsigned int cycles)
 /**
  * amd_ibs_is_slower - is a sample of a load that has missed L1 and has taken longer?
  * @regs: by enum amd_ibs_op_reg
- * @cycles: than this
+ * @cycles: latency in cycles to compare with
  *
- * Return: true if it is
+ * Context: any, NMI included.
+ * Return: true for such a sample
  */
 bool amd_ibs_is_slower(const u64 *regs, unsigned int cycles)
 {
@@ -257,11 +265,13 @@ static u64 amd_ibs_user_address(u64 address)
 
 /**
  * amd_ibs_hide_op - clear physical addresses and those of the kernel in an op's registers
- * @regs: by enum amd_ibs_op_reg, with the branch target if @caps has it
+ * @regs: by enum amd_ibs_op_reg, with the branch target if @caps has AMD_IBS_BRANCH_TARGET
  * @caps: CPUID 8000_001BH:EAX
  *
  * An op of user space can have data, or the target of a branch, in the kernel. A register with
  * a clear valid bit has the address of an earlier op.
+ *
+ * Context: any, NMI included.
  */
 void amd_ibs_hide_op(u64 *regs, u32 caps)
 {
@@ -285,6 +295,8 @@ void amd_ibs_hide_op(u64 *regs, u32 caps)
 /**
  * amd_ibs_hide_fetch - clear physical addresses and those of the kernel in a fetch's registers
  * @regs: by enum amd_ibs_fetch_reg
+ *
+ * Context: any, NMI included.
  */
 void amd_ibs_hide_fetch(u64 *regs)
 {

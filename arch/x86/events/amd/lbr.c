@@ -54,8 +54,10 @@ static void __init lbr_brs_setup(struct x86_pmu *xpmu)
  * @xpmu: the PMU
  *
  * Without the freeze the interrupt's own branches would take the place of the program's. All parts
- * with branch records have it. The freeze ends when the interrupt's status is acknowledged, which a
- * hypervisor without PERFMON_V2 has not.
+ * with branch records have the freeze. The freeze ends when the interrupt's status is acknowledged,
+ * which a hypervisor without PERFMON_V2 has not.
+ *
+ * Context: initcall; may sleep.
  */
 void __init amd_lbr_setup(struct x86_pmu *xpmu)
 {

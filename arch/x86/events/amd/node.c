@@ -5,8 +5,8 @@
  * The northbridge counts for its node, and reports to the counter that selects the event. While a
  * core has such an event in an event select, no other core of the node may have one in the select
  * of the same number (BKDG 10h, 3.14, northbridge events). So an open event claims a counter of its
- * CPU, which no other CPU of the node gets until it is closed. The events of a CPU that finds no
- * counter unclaimed take turns on those that the CPU has.
+ * CPU, which no other CPU of the node gets until the event is closed. Without an unclaimed counter
+ * the event shares one that its CPU has claimed, and the events of that counter are multiplexed.
  *
  * Nothing here runs on a context switch, and nothing is lost by hotplug or suspend: claims are
  * those of open events, whether they count or not.
@@ -52,11 +52,12 @@ static int node_find_own(const struct amd_node *node, unsigned int cpu)
 }
 
 /**
- * amd_node_take - claim a counter of a CPU for an event of its northbridge
+ * amd_node_take - claim a counter of a CPU for an event of the node's northbridge
  * @node: the CPU's node
- * @cpu: the CPU
+ * @cpu: number of the CPU, which is in @node
  *
- * Return: number of the counter; -1: other CPUs of the node have claimed all
+ * Context: process; node_lock is held.
+ * Return: number of the counter, 0..3; -1: other CPUs of the node have claimed all
  */
 int amd_node_take(struct amd_node *node, unsigned int cpu)
 {
@@ -74,9 +75,10 @@ int amd_node_take(struct amd_node *node, unsigned int cpu)
 /**
  * amd_node_put - drop a claim
  * @node: the node
- * @idx: number of the counter, from amd_node_take()
+ * @idx: number of the counter, 0..3, from amd_node_take()
  *
- * Return: true if it was the counter's last one
+ * Context: process; node_lock is held.
+ * Return: true if the claim was the counter's last one
  */
 bool amd_node_put(struct amd_node *node, unsigned int idx)
 {
@@ -87,7 +89,8 @@ bool amd_node_put(struct amd_node *node, unsigned int idx)
  * amd_node_is_idle - has a node no claims?
  * @node: the node
  *
- * Return: true if it has none
+ * Context: process; node_lock is held.
+ * Return: true without claims
  */
 bool amd_node_is_idle(const struct amd_node *node)
 {
@@ -148,7 +151,8 @@ static void node_remove_if_idle(struct amd_node *node)
  * @xpmu: the PMU
  * @event: event, hw.config is set
  *
- * Return: true if it needs amd_node_claim()
+ * Context: any.
+ * Return: true if the event needs amd_node_claim()
  */
 bool amd_node_has_event(const struct x86_pmu *xpmu, const struct perf_event *event)
 {
@@ -158,8 +162,9 @@ bool amd_node_has_event(const struct x86_pmu *xpmu, const struct perf_event *eve
 
 /**
  * amd_node_claim - claim a counter for an event of the northbridge
- * @event: event being initialised; it gets the claimed counter alone
+ * @event: event being initialised; hw.counters becomes the claimed counter alone
  *
+ * Context: process, may sleep; takes node_lock.
  * Return: 0; -EINVAL for an event that is not bound to a CPU, -EBUSY if other CPUs of the node have
  *	claimed all counters, -ENOMEM
  */
@@ -195,10 +200,12 @@ static void node_deselect(void *data)
 }
 
 /**
- * amd_node_release - drop the claim of an event, if it has one
+ * amd_node_release - drop the claim of an event, if there is one
  * @event: the event, which is on no counter any more
  *
  * The counter of a CPU that is offline has been cleared already.
+ *
+ * Context: process, may sleep; takes node_lock.
  */
 void amd_node_release(struct perf_event *event)
 {

@@ -7,11 +7,11 @@
 #include <asm/perf_event.h>
 
 /**
- * struct amd_node - the counters of a node's CPUs, as far as they count events of its northbridge
+ * struct amd_node - the counters of a node's CPUs, as far as these count northbridge events
  * @list: in the list of nodes with such events
  * @id: package, and number of the node
- * @cpu: by number of the counter: the CPU that owns it; valid while it has users
- * @users: by number of the counter: open events of that CPU with a claim on it
+ * @cpu: by number of the counter: the CPU that owns the counter; valid while @users is not 0
+ * @users: by number of the counter: open events of that CPU with a claim on the counter
  */
 struct amd_node {
 	struct list_head	list;

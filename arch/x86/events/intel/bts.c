@@ -10,8 +10,8 @@
  * of a part. No status register has it: the handler compares the index with the threshold. Records
  * of the kernel continue until the handler stops them, so a part for them has a margin.
  *
- * A user's record has the address of the kernel where the kernel is entered, and the reader sees
- * what the processor writes. So a trace of user space needs the permission for the kernel's.
+ * A user's record has the address of the kernel where the kernel is entered, and the reader can
+ * read what the processor writes. So a trace of user space needs the permission for the kernel's.
  *
  * The processor writes by linear addresses, whatever page tables are in use. Those of user space do
  * not have the area with page table isolation, so there is no such PMU then.
@@ -47,7 +47,7 @@
  * @part: what is being filled, unless the area is overwritten
  * @control: bits of DEBUGCTL that the trace needs
  * @on: the handler may access the trace
- * @late: an interrupt may arrive after its trace has ended
+ * @late: an interrupt may arrive after the trace has ended
  */
 struct bts_cpu {
 	struct perf_output_handle	handle;
@@ -97,9 +97,9 @@ static unsigned long bts_part_at(const struct intel_bts_area *area, unsigned lon
 /**
  * intel_bts_next_part - the part of an area that is to be filled next
  * @area: the area, which is not overwritten
- * @head: position up to which it has been filled
+ * @head: position up to which the area has been filled, bytes
  * @room: bytes from there on that the reader has read
- * @wakeup: position with which the reader is to be woken
+ * @wakeup: position with which the reader is to be woken, bytes
  * @kernel: branches of the kernel are recorded
  * @part: set to the part
  *
@@ -296,8 +296,8 @@ static bool bts_trace_continue(struct bts_cpu *bts)
  * intel_bts_irq - handle the interrupt of the counters for the records of this CPU
  *
  * Context: NMI.
- * Return: 1 if records were a cause of the interrupt, or can have been one before they were taken;
- *	else 0
+ * Return: 1 if records were a cause of the interrupt, or can have been one before the records were
+ *	taken; else 0
  */
 int intel_bts_irq(void)
 {

@@ -22,8 +22,8 @@ struct intel_bts_record {
 
 /**
  * struct intel_bts_run - a part of an AUX area that is contiguous in memory
- * @memory: its address
- * @at: its offset in the area
+ * @memory: address of the run
+ * @at: offset of the run in the area, bytes
  * @size: bytes
  */
 struct intel_bts_run {
@@ -35,10 +35,10 @@ struct intel_bts_run {
 /**
  * struct intel_bts_area - an AUX area
  * @size: bytes, a power of two
- * @overwrite: the area is a ring that is overwritten; it is one run then
- * @at: if it is overwritten, where the next record belongs
+ * @overwrite: the area is a ring that is overwritten, of one run
+ * @at: with @overwrite, where the next record belongs
  * @nr: number of runs
- * @run: the runs, in their order
+ * @run: the runs, by offset in the area
  */
 struct intel_bts_area {
 	unsigned long		size;
@@ -50,11 +50,11 @@ struct intel_bts_area {
 
 /**
  * struct intel_bts_part - what the processor fills next
- * @pad: bytes before it that no record fits in
- * @memory: where its first record belongs
+ * @pad: bytes before the part that no record fits in
+ * @memory: where the first record belongs
  * @nr: records that fit
  * @due: record with which the interrupt is due
- * @unread: it ends at what the reader has not read yet
+ * @unread: the part ends at what the reader has not read yet
  */
 struct intel_bts_part {
 	unsigned long	pad;

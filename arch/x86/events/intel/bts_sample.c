@@ -51,7 +51,7 @@
 				 PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_TRANSACTION)
 
 /**
- * struct bts_sampler - events of a CPU that sample its records
+ * struct bts_sampler - events that sample the records of a CPU
  * @on: the handler may drain the store
  * @late: an interrupt may arrive for records that have been drained
  * @nr: number of events
@@ -74,7 +74,8 @@ static struct pmu bts_sample_pmu;
  * intel_bts_record_is_user - is a record of a branch within user space?
  * @r: the record
  *
- * Return: true if it is
+ * Context: any, NMI included.
+ * Return: true for such a branch
  */
 bool intel_bts_record_is_user(const struct intel_bts_record *r)
 {
@@ -158,7 +159,7 @@ static void bts_sampler_continue(struct bts_sampler *s)
 
 /**
  * intel_bts_sample_irq - take the samples in an interrupt
- * @due: the store of this CPU has reached its threshold
+ * @due: the store of this CPU has reached the threshold
  *
  * Context: NMI.
  * Return: whether the interrupt is a late one for samples that have been taken
@@ -252,10 +253,10 @@ static void bts_sample_destroy(struct perf_event *event)
 /**
  * intel_bts_sample_suits - are the samples of an event better taken from records?
  * @event: event to be opened, with attr set
- * @period: its period
+ * @period: period of the event, in events
  *
  * Context: process.
- * Return: true if they are
+ * Return: true for an event that is to be sampled from records
  */
 bool intel_bts_sample_suits(const struct perf_event *event, u64 period)
 {

@@ -14,7 +14,7 @@
 
 #define S(_field, _value)	PERF_MEM_S(_field, _value)
 
-/* A level that is named in both ways; what other caches answered. */
+/* A level in both fields, LVL and LVLNUM; @_snoop is the result of the snoop of other caches. */
 #define LEVEL(_lvl, _num, _snoop)						\
 	(S(LVL, HIT) | S(LVL, _lvl) | S(LVLNUM, _num) | S(SNOOP, _snoop))
 #define REMOTE(_num)		(S(LVL, HIT) | S(LVLNUM, _num) | S(REMOTE, REMOTE))
@@ -122,7 +122,8 @@ const struct intel_datasrc_line intel_datasrc_lioncove = {
  * intel_datasrc_has_latency - does a record have the latency of an access?
  * @kind: X86_PRECISE_*
  *
- * Return: true if it has
+ * Context: any.
+ * Return: true for a record with a latency
  */
 bool intel_datasrc_has_latency(unsigned int kind)
 {

@@ -107,13 +107,14 @@ static const struct x86_model * __init intel_pick_model(unsigned int version)
 
 /**
  * intel_hybrid_counters - the counters of a CPU of a hybrid part
- * @model: its tables
+ * @model: tables of the kind of core
  * @leaf: values of CPUID on the CPU
  * @guest: CPUID is a hypervisor's
  *
  * CPUID of Alder and Raptor Lake has the counters that both kinds of core have: 6 general and 3
  * fixed counters. By the event file ADL the big cores have 8 and 4.
  *
+ * Context: any.
  * Return: set of counters
  */
 u64 intel_hybrid_counters(const struct x86_model *model, const struct archperf_leaf *leaf,
@@ -128,14 +129,15 @@ u64 intel_hybrid_counters(const struct x86_model *model, const struct archperf_l
 
 /**
  * intel_pmu_accepts_cpu - can a CPU of the right kind of core use a PMU?
- * @xpmu: the PMU; its first CPU sets the native model and the counters
+ * @xpmu: the PMU; the first CPU with this PMU sets x86_pmu::native and x86_pmu::counters
  * @native: CPUID.1AH:EAX of the CPU
  * @counters: set of counters of the CPU
  *
  * A CPU of another microarchitecture is not accepted (Arrow Lake H has two kinds of small cores,
- * Skymont and Crestmont). Neither is a CPU that lacks a counter: accessing it would raise #GP.
+ * Skymont and Crestmont). Neither is a CPU that lacks a counter: an access would raise #GP.
  *
- * Return: true if it can
+ * Context: CPU hotplug, on the CPU concerned; one CPU at a time.
+ * Return: true if the CPU can use the PMU
  */
 bool intel_pmu_accepts_cpu(struct x86_pmu *xpmu, u32 native, u64 counters)
 {
@@ -150,10 +152,11 @@ bool intel_pmu_accepts_cpu(struct x86_pmu *xpmu, u32 native, u64 counters)
  * intel_pmu_is_here - does this CPU have a PMU?
  * @xpmu: PMU of a hybrid part: x86_pmus[0] of the big cores, x86_pmus[1] of the small cores
  *
- * CPUID of a CPU describes only its own kind of core. The counters of a PMU are known when its
- * first CPU calls this.
+ * CPUID of a CPU describes only the CPU's kind of core. The counters of a PMU are known when the
+ * first CPU of the PMU calls this.
  *
- * Return: true if it has
+ * Context: CPU hotplug, on the CPU concerned; one CPU at a time.
+ * Return: true if @xpmu is the PMU of this CPU
  */
 bool intel_pmu_is_here(struct x86_pmu *xpmu)
 {
@@ -278,6 +281,7 @@ static int __init intel_early_setup(struct x86_pmu *xpmu)
 /**
  * intel_pmu_detect - fill x86_pmu_regs and x86_pmus
  *
+ * Context: initcall; may sleep.
  * Return: 0, -ENODEV
  */
 int __init intel_pmu_detect(void)

@@ -56,7 +56,8 @@ static void *ds_mapping(unsigned int cpu, enum intel_ds_buffer which)
 /**
  * intel_ds_is_usable - does the processor have a debug store in the format of struct debug_store?
  *
- * Return: true if it has
+ * Context: any.
+ * Return: true with such a debug store
  */
 bool intel_ds_is_usable(void)
 {
@@ -152,9 +153,9 @@ void intel_ds_cpu_load(void)
 }
 
 /**
- * intel_ds_cpu_reset - take the area from the processor, if it has one
+ * intel_ds_cpu_reset - take the debug store area from the processor, if there is one
  *
- * For a CPU that stops, and for one that has lost its registers.
+ * For a CPU that stops, and for one that has lost the registers.
  *
  * Context: interrupts disabled; nothing uses the area.
  */
@@ -167,7 +168,7 @@ void intel_ds_cpu_reset(void)
 }
 
 /**
- * perf_restore_debug_store - write the register of this CPU again, which has lost it
+ * perf_restore_debug_store - write the register of this CPU again after a loss
  *
  * Context: interrupts disabled.
  */

@@ -197,6 +197,7 @@ static struct x86_branches lbr_arch __ro_after_init = {
  * @ecx: CPUID.1CH:ECX
  * @tsx: the part has transactions
  *
+ * Context: any.
  * Return: X86_BRANCH_INFO_* flags
  */
 u32 intel_lbr_arch_layout(u32 ecx, bool tsx)
@@ -212,6 +213,7 @@ u32 intel_lbr_arch_layout(u32 ecx, bool tsx)
  * intel_lbr_arch_depth - the number of architectural records to use
  * @eax: CPUID.1CH:EAX, bit n of the low byte stands for 8 * (n + 1) records
  *
+ * Context: any.
  * Return: the largest power of 2 up to X86_BRANCH_MAX; 0: none
  */
 unsigned int intel_lbr_arch_depth(u32 eax)
@@ -243,7 +245,9 @@ static void __init lbr_setup_arch(struct x86_pmu *xpmu)
 
 /**
  * intel_lbr_setup - find out whether a PMU has branch records
- * @xpmu: the PMU, with its model and version set
+ * @xpmu: the PMU; x86_pmu::model and x86_pmu::version are set
+ *
+ * Context: initcall; may sleep.
  */
 void __init intel_lbr_setup(struct x86_pmu *xpmu)
 {

@@ -82,6 +82,7 @@ static unsigned int p4_escr_select(u64 select)
  * @counter: number of the counter in hardware, 0..17
  * @select: selection, which picks one of the counter's ESCRs
  *
+ * Context: any, NMI included.
  * Return: MSR number of the ESCR; 0: none
  */
 u32 p4_escr(unsigned int counter, u64 select)
@@ -96,8 +97,9 @@ u32 p4_escr(unsigned int counter, u64 select)
  * @threads: number of threads of a core
  *
  * The second thread of two uses the counters with numbers that are higher by two. Counters 16 and
- * 17 have no such distance: they are not used then.
+ * 17 have no such distance and are not used with two threads.
  *
+ * Context: any.
  * Return: set of counters
  */
 u64 p4_counters_of_thread(unsigned int threads)
@@ -112,6 +114,7 @@ u64 p4_counters_of_thread(unsigned int threads)
  *
  * Privilege levels and the interrupt have separate bits for each thread.
  *
+ * Context: any, NMI included.
  * Return: the values of ESCR and CCCR
  */
 u64 p4_on_thread(u64 select, bool second)
@@ -218,6 +221,7 @@ static const struct p4_event *p4_find_event(u64 config)
  * p4_counters - the counters that can count an event
  * @config: event in the format for users
  *
+ * Context: any.
  * Return: set of counters; 0: there is no such event
  */
 u64 p4_counters(u64 config)
@@ -246,6 +250,7 @@ u64 p4_counters(u64 config)
  * p4_select - the selection for an event, without privilege levels
  * @config: valid event in the format for users
  *
+ * Context: any.
  * Return: the selection
  */
 u64 p4_select(u64 config)
@@ -471,10 +476,11 @@ static bool p4_first_on_first_side(const struct perf_schedule *s, unsigned int a
  * @i: slot of the event
  * @from: first slot without a counter
  *
- * Two events with the same pair of ESCRs must be on different sides of their group. The counters of
- * a side are equivalent, therefore it does not matter to other events which of the two is on which
- * side. With the sides fixed, x86_assign_add() finds the counters.
+ * Two events with the same pair of ESCRs must be on different sides of the group of counters. The
+ * counters of a side are equivalent, therefore it does not matter to other events which of the two
+ * is on which side. With the sides fixed, x86_assign_add() finds the counters.
  *
+ * Context: any.
  * Return: set of counters; 0 if three events need a pair of ESCRs
  */
 u64 p4_sched_counters(const struct perf_schedule *s, unsigned int i, unsigned int from)

@@ -29,7 +29,7 @@ bool intel_tfa_may_abort(void)
 }
 
 /**
- * intel_tfa_force_abort - take the counter from microcode, or give it back
+ * intel_tfa_force_abort - take the counter from microcode, or return the counter
  * @on: transactions abort
  *
  * Context: interrupts disabled on the CPU of the counter.

@@ -41,6 +41,7 @@ static struct perf_event *topdown_slots(const struct x86_pmu_cpu *cpu)
  * @byte: share of the metric in 255ths
  * @rest: 255ths of a slot from before
  *
+ * Context: any, NMI included.
  * Return: slots, rounded down
  */
 u64 x86_topdown_count(u64 slots, u8 byte, u64 rest)
@@ -54,6 +55,7 @@ u64 x86_topdown_count(u64 slots, u8 byte, u64 rest)
  * @byte: share of the metric in 255ths
  * @rest: 255ths of a slot from before
  *
+ * Context: any, NMI included.
  * Return: 255ths of a slot
  */
 u64 x86_topdown_rest(u64 slots, u8 byte, u64 rest)
@@ -262,6 +264,8 @@ static void topdown_join(struct x86_pmu_cpu *cpu, u64 metrics)
  * @taken: counters with an event that has just been loaded
  *
  * x86_commit_enabled() must follow.
+ *
+ * Context: interrupts disabled.
  */
 void x86_topdown_load(struct x86_pmu_cpu *cpu, u64 taken)
 {
@@ -322,12 +326,13 @@ static void topdown_unload_metrics(struct x86_pmu_cpu *cpu, u64 metrics)
 /**
  * x86_topdown_unload - update the counts of a group, and remove metrics
  * @cpu: this CPU
- * @counters: counters that are to be removed, some of them metrics or that of their slots
+ * @counters: counters that are to be removed, with metrics or the counter of slots
  * @stop: other counters to stop
  *
- * If slots are removed, their counter is stopped, and the caller removes the event. If only metrics
- * are removed, the counter continues.
+ * If slots is removed, the counter of slots is stopped, and the caller removes the event. If only
+ * metrics are removed, the counter continues.
  *
+ * Context: interrupts disabled.
  * Return: @counters without the metrics
  */
 u64 x86_topdown_unload(struct x86_pmu_cpu *cpu, u64 counters, u64 stop)
@@ -383,6 +388,8 @@ static bool topdown_is_same_read(const struct x86_pmu_cpu *cpu)
  *
  * The core reads a group member by member, slots first. Those of PERF_FORMAT_GROUP have the counts
  * of the time when slots was read.
+ *
+ * Context: interrupts disabled, or NMI.
  */
 void x86_topdown_read(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
@@ -429,8 +436,10 @@ void x86_topdown_irq(struct x86_pmu_cpu *cpu)
 /* ----------------------------------------------------------------------- suspend */
 
 /**
- * x86_topdown_suspend - update the counts before the CPU loses its registers
+ * x86_topdown_suspend - update the counts before the registers are lost
  * @cpu: this CPU
+ *
+ * Context: one CPU is online, interrupts disabled.
  */
 void x86_topdown_suspend(struct x86_pmu_cpu *cpu)
 {
@@ -447,6 +456,8 @@ void x86_topdown_suspend(struct x86_pmu_cpu *cpu)
 /**
  * x86_topdown_resume - let the loaded metrics continue after x86_pmu_cpu_restore()
  * @cpu: this CPU
+ *
+ * Context: one CPU is online, interrupts disabled.
  */
 void x86_topdown_resume(struct x86_pmu_cpu *cpu)
 {
@@ -464,10 +475,12 @@ void x86_topdown_resume(struct x86_pmu_cpu *cpu)
 
 /**
  * intel_topdown_setup - find out whether a PMU has metrics
- * @xpmu: PMU with its model
+ * @xpmu: PMU; x86_pmu::model is set
  *
  * On hybrid parts PERF_CAPABILITIES describes what all cores have, and the small cores have none.
- * In a guest its bit decides.
+ * In a guest the bit of PERF_CAPABILITIES alone is used.
+ *
+ * Context: initcall; may sleep.
  */
 void __init intel_topdown_setup(struct x86_pmu *xpmu)
 {

@@ -161,10 +161,10 @@ static const u64 codes_lioncove[] = {
  * @line: table
  * @code: what each code means; all codes that the word can have
  * @nr: number of codes
- * @tlb: bit of a miss of the second TLB; 0: the word does not show it
+ * @tlb: bit of a miss of the second TLB; 0: the word has no such bit
  * @lock: bit of a locked access
  * @data: bit of a load that waited for a store's data
- * @address: bit of one that waited for its address
+ * @address: bit of a load that waited for the address of a store
  * @unused: bits without a meaning
  */
 struct codes_case {

@@ -22,7 +22,7 @@
 /**
  * struct row_case - an event of a list
  * @config: selection
- * @counters: set of counters that write records of it; 0: it is in no row
+ * @counters: set of counters that write records of @config; 0: no row has @config
  * @kind: of records, X86_PRECISE_*
  */
 struct row_case {
@@ -148,9 +148,9 @@ static const struct row_case rows_gracemont[] = {
 
 /**
  * struct line_case - a line of processors
- * @name: its name
- * @line: its table
- * @rows: events of its list, and some that are not
+ * @name: name of the line
+ * @line: table of the line
+ * @rows: events of the list of the line, and some that are not in the list
  * @nr: number of @rows
  * @baseline: has those of rows_baseline, too
  * @want: other fields of the table

@@ -61,8 +61,9 @@ static const struct x86_model * __init zhaoxin_pick_model(void)
 /**
  * zhaoxin_pmu_detect - fill x86_pmu_regs and x86_pmus
  *
- * ZX-C clears bits of its status only while its counters are enabled.
+ * ZX-C clears bits of the status register only while counters are enabled.
  *
+ * Context: initcall; may sleep.
  * Return: 0, -ENODEV
  */
 int __init zhaoxin_pmu_detect(void)

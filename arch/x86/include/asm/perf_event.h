@@ -208,7 +208,7 @@ union cpuid_0x80000022_ebx {
  * @bit_width_fixed: width of fixed counters in bits
  * @events_mask: set bits are architectural events that do not count
  * @events_mask_len: number of valid bits in @events_mask
- * @pebs_ept: PEBS can write its records through nested page tables
+ * @pebs_ept: PEBS can write records through nested page tables
  */
 struct x86_pmu_capability {
 	int		version;
