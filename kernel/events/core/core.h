@@ -132,7 +132,7 @@ struct perf_event_pmu_context {
  * @cgrp_next: context of the next outer cgroup that is active on this CPU
  * @rcu_head: for freeing after a grace period
  * @throttled: an event may have been throttled since the last tick on @active_cpu
- * @adddel_waiting: an add/del PMU may have refused a group, to be retried
+ * @adddel_waiting: pmu::add of a group may have failed, which is to be tried again
  * @shared: a reference has been taken by other users than the task and its embedded events
  * @awaited: perf_event_free_task() waits until its reference is the last
  * @first_epc: memory for one PMU context; most contexts need no more
@@ -465,30 +465,42 @@ static __always_inline void perf_leader_update_time(struct perf_event *leader)
 	perf_leader_add_time(leader, perf_ctx_time(leader->ctx));
 }
 
+#ifdef CONFIG_PROVE_LOCKING
+void perf_event_check_move(const struct perf_event *event, enum perf_event_state state);
+#else
+static inline void perf_event_check_move(const struct perf_event *event,
+					 enum perf_event_state state) { }
+#endif
+
 /*
- * Updates the times, then moves from INACTIVE to ACTIVE or back: always legal, without effect on
- * siblings' times, and frequent. All other state changes are by perf_event_set_state() or
- * perf_event_set_exit(). ctx->lock.
+ * Stores the state of an event whose times are up to date. All changes of the state of an event in
+ * a context are by this function. A kernel with lockdep compares the move with the table of
+ * state.c. ctx->lock.
  */
+static __always_inline void perf_event_store_state(struct perf_event *event,
+						   enum perf_event_state state)
+{
+	perf_event_check_move(event, state);
+	WRITE_ONCE(event->state, state);
+}
+
+/* From INACTIVE to ACTIVE or back, with the times of the event up to date. ctx->lock. */
+static __always_inline void perf_event_set_active(struct perf_event *event, bool active)
+{
+	perf_event_store_state(event, active ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_INACTIVE);
+}
+
+/* Updates the times of a leader first. The times of its siblings do not depend on the move. */
 static __always_inline void perf_leader_set_active(struct perf_event *leader, bool active)
 {
 	perf_leader_update_time(leader);
-	WRITE_ONCE(leader->state, active ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_INACTIVE);
+	perf_event_set_active(leader, active);
 }
 
-/* perf_leader_set_active() for any event, with its times up to date. */
-static __always_inline void perf_event_set_active(struct perf_event *event, bool active)
-{
-	WRITE_ONCE(event->state, active ? PERF_EVENT_STATE_ACTIVE : PERF_EVENT_STATE_INACTIVE);
-}
-
-/*
- * From whatever state the event is in to EXIT, for all events of a context at the same time: the
- * times of all of them are up to date. ctx->lock.
- */
+/* For all events of a context at the same time: the times of all of them are up to date. */
 static __always_inline void perf_event_set_exit(struct perf_event *event)
 {
-	WRITE_ONCE(event->state, PERF_EVENT_STATE_EXIT);
+	perf_event_store_state(event, PERF_EVENT_STATE_EXIT);
 }
 
 /* pmu.c */

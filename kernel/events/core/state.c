@@ -2,10 +2,11 @@
 /*
  * State and time of events.
  *
- * perf_event_set_state() moves an event from state to state, along the moves of one table. Frequent
- * moves are inline in core.h: perf_event_set_active() and perf_leader_set_active() between INACTIVE
- * and ACTIVE, for the sched layer, and perf_event_set_exit() for all events of a task that exits.
- * An event that is being created gets its initial state by an assignment.
+ * perf_event_store_state() moves an event from state to state, along the moves of one table:
+ * through perf_event_set_state(), which updates the times, or through the frequent moves that are
+ * inline in core.h, perf_event_set_active() and perf_leader_set_active() between INACTIVE and
+ * ACTIVE, and perf_event_set_exit() for all events of a task that exits. An event that is being
+ * created gets its initial state by an assignment.
  *
  * Times follow from the state. An event is enabled while its own state and its leader's state are
  * at least INACTIVE, and running while both are ACTIVE. Both times are measured by the clock of the
@@ -41,6 +42,28 @@ static const u8 state_moves[] = {
 	[PERF_EVENT_STATE_ACTIVE - PERF_EVENT_STATE_DEAD] =
 		MOVES_TO(PERF_EVENT_STATE_INACTIVE) | MOVES_TO(PERF_EVENT_STATE_EXIT),
 };
+
+static void state_check_move(enum perf_event_state old, enum perf_event_state state)
+{
+	WARN_ONCE(!(state_moves[old - PERF_EVENT_STATE_DEAD] & MOVES_TO(state)),
+		  "perf: event moved from state %d to %d\n", old, state);
+}
+
+#ifdef CONFIG_PROVE_LOCKING
+/**
+ * perf_event_check_move - compare a change of an event's state with the table of moves
+ * @event: attached to a context
+ * @state: new state; the old one is allowed
+ *
+ * Context: ctx->lock
+ */
+void perf_event_check_move(const struct perf_event *event, enum perf_event_state state)
+{
+	lockdep_assert_held(&event->ctx->lock);
+	if (event->state != state)
+		state_check_move(event->state, state);
+}
+#endif
 
 /**
  * perf_event_times - perf_event_times_at(), not inline
@@ -107,14 +130,13 @@ void perf_event_set_state(struct perf_event *event, enum perf_event_state state)
 	lockdep_assert_held(&event->ctx->lock);
 	if (old == state)
 		return;
-	WARN_ONCE(!(state_moves[old - PERF_EVENT_STATE_DEAD] & MOVES_TO(state)),
-		  "perf: event moved from state %d to %d\n", old, state);
+	state_check_move(old, state);
 
 	if (event->group_leader == event && was_enabled != enabled)
 		perf_group_update_time(event);
 	else
 		perf_event_update_time(event);
-	WRITE_ONCE(event->state, state);
+	perf_event_store_state(event, state);
 }
 
 /* Takes no lock and leaves the state alone: the irq_work disables the event (event/pending.c). */
