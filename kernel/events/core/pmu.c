@@ -2,7 +2,7 @@
 /*
  * PMUs: registration, and which PMU an event belongs to.
  *
- * Locks: perf_pmus_lock (mutex) for changes of the list and of sysfs; readers of the list use
+ * Locks: perf_pmus_lock (mutex) for changes of the list and of devices; readers of the list use
  * perf_pmus_srcu, because pmu::event_init may sleep.
  */
 #include <linux/idr.h>
@@ -12,7 +12,7 @@
 #include "core.h"
 
 LIST_HEAD(perf_pmus);
-DEFINE_MUTEX(perf_pmus_lock);	/* perf_pmus and the PMUs' sysfs files */
+DEFINE_MUTEX(perf_pmus_lock);	/* perf_pmus and the PMUs' devices */
 DEFINE_SRCU(perf_pmus_srcu);
 
 /* The scheduling layer, which owns the multiplexing timer, sets these before the first PMU. */

@@ -2,7 +2,7 @@
 /*
  * PMUs in sysfs: /sys/bus/event_source/devices/.
  *
- * Locks: perf_pmus_lock.
+ * Locks: perf_pmus_lock for the devices of PMUs, mux_interval_lock for a PMU's interval.
  */
 #include <linux/device.h>
 #include <linux/slab.h>

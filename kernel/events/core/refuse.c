@@ -7,8 +7,8 @@
  * perf:perf_event_refused has the same text, for observers of a program.
  *
  * A reason is stored as its literal format and up to three numbers, so that refusing is cheap; the
- * text is formatted when it is read. Slots are hashed by thread. A thread reads an empty reason if
- * its slot was reused for later refusals of other threads.
+ * text is formatted when it is read. Threads are hashed to buckets. A thread reads an empty reason
+ * if its entry was reused for later refusals of other threads.
  *
  * Locks: one raw spinlock per bucket, a leaf.
  */
@@ -171,7 +171,7 @@ bool perf_refused_since(unsigned int before)
  * @size: size of @buf, bytes
  *
  * Context: process context
- * Return: bytes written without the terminating 0; 0 if there is no refusal, or its slot was reused
+ * Return: bytes written without the terminating 0; 0 if there is no refusal or its entry was reused
  */
 int perf_refusal_format(char *buf, size_t size)
 {

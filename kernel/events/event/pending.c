@@ -19,7 +19,7 @@
 
 #include "event.h"
 
-/* The recursion counter keeps tracepoints that this hits from triggering the event again. */
+/* The recursion count keeps tracepoints that this hits from triggering the event again. */
 static void pending_wakeup_work(struct irq_work *work)
 {
 	struct perf_event *event = container_of(work, struct perf_event, pending_irq);

@@ -3,8 +3,9 @@
  * The AUX area: a second ring of a buffer, filled by a device.
  *
  * From perf_aux_output_begin() to perf_aux_output_end() one driver owns the free part of the area,
- * to which its device writes; a second driver is refused. The driver passes the number of bytes
- * written to perf_aux_output_end(), which advances aux_head and writes an AUX record to the data.
+ * to which its device writes; for a second driver the function returns NULL. The driver passes the
+ * number of bytes written to perf_aux_output_end(), which advances aux_head and writes an AUX
+ * record to the data.
  *
  * If the area is mapped read-only it is overwritten: the driver may use all of it, and keeps the
  * position itself (snapshot mode).

@@ -29,7 +29,7 @@
  *
  * An interrupt between the reading of @head and the setting of @published finds the second case, so
  * after setting @published the writer checks whether @head has moved, and repeats. @published
- * decides which writer publishes, so it is set last. There is no lock and no counter of writers.
+ * decides which writer publishes, so it is set last. There is no lock and no count of writers.
  *
  * Three kinds of event may write from several CPUs: inherited ones that run on any CPU and have
  * redirected output, because their children write where they run; inherited ones with inherit_stat,

@@ -12,11 +12,11 @@
  *
  *	bound[c] + max over tasks t of (any[t] + local[t][c])
  *
- * slots of a type. Tasks without a local claim on c contribute the maximum of any[t], which is the
- * same for all CPUs and is taken from one histogram (tasks). The others are in a histogram of c. A
- * claim of a task for any CPU depends on the CPU with the most bound claims: a histogram of CPUs.
- * A task's own claims are in a hash by task and CPU, with at most as many under one key as there
- * are slots.
+ * registers of a type. Tasks without a local claim on c contribute the maximum of any[t], which is
+ * the same for all CPUs and is taken from one histogram (tasks). The others are in a histogram of
+ * c. A claim of a task for any CPU depends on the CPU with the most bound claims: a histogram of
+ * CPUs. A task's own claims are in a hash by task and CPU, with at most as many under one key as
+ * there are registers.
  *
  * Of a breakpoint only attr.bp_type, cpu, hw.target (as a key: the task is not accessed) and
  * hw.bp_list are used. Nothing of kernel/events/ is called.
@@ -47,7 +47,7 @@ static unsigned int bp_held(struct bp_slots *s, const struct task_struct *task, 
 	return nr;
 }
 
-/* Largest number of slots that a holder needs. */
+/* Largest number of registers that a holder needs. */
 static unsigned int bp_histogram_max(const struct bp_histogram *h)
 {
 	unsigned int n = BP_SLOTS_MAX;
@@ -58,8 +58,8 @@ static unsigned int bp_histogram_max(const struct bp_histogram *h)
 }
 
 /*
- * A holder's need changes from @low to @high slots if a claim is added (@by is 1), back if it is
- * removed (-1). 0: no holder.
+ * A holder's need changes from @low to @high registers if a claim is added (@by is 1), back if it
+ * is removed (-1). 0: no holder.
  */
 static void bp_histogram_move(struct bp_histogram *h, unsigned int low, unsigned int high, int by)
 {
@@ -71,20 +71,20 @@ static void bp_histogram_move(struct bp_histogram *h, unsigned int low, unsigned
 		h->holders[to]++;
 }
 
-/* A claim is added to or removed from a holder that needs @low slots without it. */
+/* A claim is added to or removed from a holder that needs @low registers without it. */
 static noinline void bp_histogram_step(struct bp_histogram *h, unsigned int low, int by)
 {
 	bp_histogram_move(h, low, low + 1, by);
 }
 
 /**
- * bp_slots_needed - number of slots of a type that a CPU may need
+ * bp_slots_needed - number of registers of a type that a CPU may need
  * @s: accounts
  * @cpu: CPU number
- * @type: type of the slots
+ * @type: type of the registers
  *
  * Context: bp_slots::lock, or nothing else uses @s
- * Return: the number of slots
+ * Return: the number of registers
  */
 unsigned int bp_slots_needed(const struct bp_slots *s, int cpu, enum bp_type_idx type)
 {
@@ -217,13 +217,13 @@ static void bp_release(struct bp_slots *s, struct perf_event *bp)
 }
 
 /**
- * bp_slots_claim - claim a slot for a breakpoint
+ * bp_slots_claim - claim a register for a breakpoint
  * @s: accounts
  * @bp: breakpoint with attr.bp_type, cpu and hw.target set; cpu and hw.target do not change until
- *	the slot is released
+ *	the register is released
  *
  * Context: process context
- * Return: 0; -ENOSPC if a CPU could need more slots than it has
+ * Return: 0; -ENOSPC if a CPU could need more registers than it has
  */
 int bp_slots_claim(struct bp_slots *s, struct perf_event *bp)
 {
@@ -232,7 +232,7 @@ int bp_slots_claim(struct bp_slots *s, struct perf_event *bp)
 }
 
 /**
- * bp_slots_release - release a claimed slot
+ * bp_slots_release - release a claimed register
  * @s: accounts
  * @bp: breakpoint with a claim
  *
@@ -277,7 +277,7 @@ int bp_slots_retype(struct bp_slots *s, struct perf_event *bp, u32 bp_type)
 }
 
 /**
- * bp_slots_claim_stopped - claim a slot while a debugger has stopped all CPUs
+ * bp_slots_claim_stopped - claim a register while a debugger has stopped all CPUs
  * @s: accounts
  * @bp: breakpoint of a CPU
  *
@@ -297,7 +297,7 @@ int bp_slots_claim_stopped(struct bp_slots *s, struct perf_event *bp)
 }
 
 /**
- * bp_slots_release_stopped - release a slot while a debugger has stopped all CPUs
+ * bp_slots_release_stopped - release a register while a debugger has stopped all CPUs
  * @s: accounts
  * @bp: breakpoint of a CPU with a claim
  *
@@ -315,7 +315,7 @@ int bp_slots_release_stopped(struct bp_slots *s, struct perf_event *bp)
 }
 
 /**
- * bp_slots_any - is any slot claimed?
+ * bp_slots_any - is any register claimed?
  * @s: accounts
  *
  * Context: any; not serialised with claims

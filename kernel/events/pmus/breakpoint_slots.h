@@ -3,9 +3,9 @@
  * Accounting of debug registers.
  *
  * A CPU has a few debug registers, separate ones for data and instruction breakpoints, or common
- * ones. A breakpoint gets its register when it is loaded, which must not fail. So a slot is claimed
- * when a breakpoint is opened, and the claim is refused if a CPU could need more registers than it
- * has.
+ * ones. A breakpoint gets its register when it is loaded, which must not fail. So a register is
+ * claimed when a breakpoint is opened, and the claim fails if a CPU could need more registers than
+ * it has.
  */
 #ifndef _KERNEL_EVENTS_BREAKPOINT_SLOTS_H
 #define _KERNEL_EVENTS_BREAKPOINT_SLOTS_H
@@ -28,8 +28,8 @@
 #define BP_HASH_BITS	10
 
 /**
- * struct bp_histogram - distribution of holders by the slots that they need
- * @holders: number of holders, by the number of slots that each needs; entry 0 is unused
+ * struct bp_histogram - distribution of holders by the registers that they need
+ * @holders: number of holders, by the number of registers that each needs; entry 0 is unused
  */
 struct bp_histogram {
 	u32	holders[BP_SLOTS_MAX + 1];
@@ -38,7 +38,7 @@ struct bp_histogram {
 /**
  * struct bp_cpu_claims - claims of one type for one CPU
  * @bound: breakpoints of the CPU, which are loaded whichever task runs
- * @local: tasks with breakpoints for this CPU only, by all slots that they need on this CPU
+ * @local: tasks with breakpoints for this CPU only, by all registers that they need there
  * @nr_local: number of tasks in @local
  */
 struct bp_cpu_claims {

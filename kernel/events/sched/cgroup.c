@@ -226,7 +226,7 @@ static void cgroup_set_chain(struct perf_cpu_context *cpuctx, struct cgroup_chai
 	perf_cpu_contexts_lock(&locks);
 	for_each_cgrp_ctx_until(ctx, left, new.stays)
 		cgroup_ctx_leave(ctx, ctx == left);
-	/* A pinned group of a context that enters may displace groups of those before it. */
+	/* A pinned group of a context that enters may stop flexible groups of those before it. */
 	WRITE_ONCE(cpuctx->cgrp_ctx, new.head);
 	for_each_cgrp_ctx_until(ctx, new.head, new.stays) {
 		cgroup_ctx_enter(ctx, locks.now);
@@ -335,6 +335,9 @@ void perf_cgroup_deactivate_empty(struct perf_event_context *ctx)
 	cpuctx->cgrp = NULL;
 }
 
+/* perf_cgroup::ctx of all cgroups: one context for a cgroup and a CPU. */
+static DEFINE_MUTEX(cgroup_contexts_mutex);
+
 /**
  * perf_cgroup_context - get the context of an event's cgroup on a CPU, allocate it if necessary
  * @event: event with a cgroup
@@ -346,10 +349,9 @@ void perf_cgroup_deactivate_empty(struct perf_event_context *ctx)
 struct perf_event_context *perf_cgroup_context(struct perf_event *event, int cpu)
 {
 	static struct lock_class_key lock_key;
-	static DEFINE_MUTEX(lock);
 	struct perf_event_context **slot = per_cpu_ptr(event->cgrp->ctx, cpu);
 
-	guard(mutex)(&lock);
+	guard(mutex)(&cgroup_contexts_mutex);
 	if (!*slot) {
 		struct perf_event_context *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL);
 

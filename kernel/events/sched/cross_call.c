@@ -110,7 +110,7 @@ static void cross_call_locked(struct cross_call *call)
 /*
  * Has the event no part in what others run? What is read here of an event of @call's context
  * changes on this CPU only, and not while interrupts are off. An event that is moving has no PMU
- * context. One of another CPU's context is refused by cross_call_event().
+ * context. For one of another CPU's context cross_call_event() fails.
  *
  * When the hardware events of a group are closed, the resident ones stay in the PMU context of the
  * counter PMU.
@@ -123,7 +123,10 @@ static bool cross_call_is_alone(const struct perf_event *event)
 	       !event->nr_siblings && epc && !perf_pmu_has_counters(epc->pmu);
 }
 
-/* The clock stands still, so that an event that is enabled runs from the same moment on. */
+/*
+ * The clock is frozen, so that an event that is enabled runs from the same moment on. It need not
+ * be for a function that changes no schedule (cross_call::own), which enables nothing.
+ */
 static void cross_call_own(struct cross_call *call)
 {
 	struct perf_event_context *ctx = call->ctx;

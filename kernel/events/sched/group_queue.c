@@ -2,13 +2,13 @@
 /*
  * The queue of flexible groups of a PMU context: deficit round robin.
  *
- * In each round every group has the PMU for one slice, which is as long as the longest time between
- * two rotations, see perf_slice_tolerance(). With a shorter one most slices would end with a
- * deficit, and a deficit of half a slice or more is dropped. The queue is in the order of rounds;
- * groups of the same round are in the order in which they entered it. A group that has used its
- * slice, give or take half of it, moves to the end of the next round. What it has run too long or
- * too short (its deficit) is taken from its next slice. The end of the next round mostly is the end
- * of the queue, so the cost of a move does not depend on the number of groups.
+ * In each round every group has the PMU for one slice, which is accounted as the longest time
+ * between two expiries of the timer, see perf_slice_tolerance(). With a shorter one most slices
+ * would end with a deficit, and a deficit of half a slice or more is dropped. The queue is in the
+ * order of rounds; groups of the same round are in the order in which they entered it. A group that
+ * has used its slice, give or take half of it, moves to the end of the next round. What it has run
+ * too long or too short (its deficit) is taken from its next slice. The end of the next round
+ * mostly is the end of the queue, so the cost of a move does not depend on the number of groups.
  *
  * Two bounds keep times without competition from counting for or against a group. pmu_ctx->round,
  * the highest round that was the earliest of a schedule, never decreases, and no group is more than
@@ -48,11 +48,11 @@ static void group_queue_add(struct list_head *queue, struct perf_event *leader)
  */
 void perf_group_queue_insert(struct perf_event_pmu_context *epc, struct perf_event *leader)
 {
-	/* One that has been queued before may have a slice to claim. */
-	u64 claim = leader->round && epc->round;
+	/* One that has been queued before may have a rest of a slice. */
+	u64 behind = leader->round && epc->round;
 	s64 slice = group_queue_slice(epc);
 
-	leader->round = clamp(leader->round, epc->round - claim, epc->round + 1);
+	leader->round = clamp(leader->round, epc->round - behind, epc->round + 1);
 	if (leader->slice_left <= slice / 2 || leader->slice_left > 2 * slice)
 		leader->slice_left = slice;
 	leader->sched_stamp = perf_event_stored_running(leader);
@@ -96,8 +96,8 @@ void perf_group_queue_fail(struct perf_event *leader)
 }
 
 /* Returns true if the group has used its slice. */
-static __always_inline bool group_queue_charge(struct perf_event_pmu_context *epc,
-					       struct perf_event *leader)
+static __always_inline bool group_queue_use_slice(struct perf_event_pmu_context *epc,
+						  struct perf_event *leader)
 {
 	s64 slice = group_queue_slice(epc);
 	u64 running = perf_event_stored_running(leader);
@@ -126,12 +126,12 @@ static __always_inline bool group_queue_charge(struct perf_event_pmu_context *ep
  */
 void perf_group_queue_account(struct perf_event_pmu_context *epc, struct perf_event *leader)
 {
-	if (group_queue_charge(epc, leader))
+	if (group_queue_use_slice(epc, leader))
 		group_queue_next_round(epc, leader);
 }
 
 /**
- * perf_group_queue_settle - charge a group that has left the queue
+ * perf_group_queue_settle - account the time of a group that has left the queue
  * @leader: leader of the flexible group, stopped, with its times up to date
  *
  * The group may be queued again before the slice of the others ends, and first.
@@ -141,6 +141,6 @@ void perf_group_queue_account(struct perf_event_pmu_context *epc, struct perf_ev
 void perf_group_queue_settle(struct perf_event *leader)
 {
 	lockdep_assert_held(&leader->ctx->lock);
-	if (group_queue_charge(leader->pmu_ctx, leader))
+	if (group_queue_use_slice(leader->pmu_ctx, leader))
 		leader->round++;
 }

@@ -8,7 +8,7 @@
  * ran move to the end of their queues, and the next schedule is compiled from the front.
  *
  * A task that runs for less than an interval at a time has its slice ended when the sum of its runs
- * amounts to an interval: see perf_sched_load().
+ * amounts to 7/8 of an interval or more: see perf_sched_load() and perf_sched_slice_expired().
  *
  * Locks: hard interrupt on the CPU; takes the locks of all contexts there.
  */

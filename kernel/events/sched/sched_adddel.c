@@ -8,7 +8,7 @@
  * or the PMU is rotated.
  *
  * Locks: ctx->lock, interrupts off, on the context's CPU if it is active; the locks of all contexts
- * on the CPU where a pinned group may be refused.
+ * on the CPU where pmu::add of a pinned group may fail.
  */
 #include "sched.h"
 
@@ -41,7 +41,7 @@ static void adddel_wait(struct perf_event_pmu_context *epc)
 		perf_rotate_arm(perf_this_cpc(epc->pmu));
 }
 
-/* Returns true if the group is refused and cannot wait, because it is pinned. */
+/* Returns true if the group cannot be added, and cannot wait because it is pinned. */
 static bool adddel_try(struct perf_event *leader)
 {
 	if (!perf_group_may_run(leader) || !perf_group_start(leader))
@@ -116,10 +116,10 @@ bool perf_adddel_rotate(struct pmu *pmu, bool start)
 }
 
 /*
- * A pinned group was refused: without flexible groups there may be room. Its context is active on
- * this CPU: in an inactive one only resident events are added, which are never refused.
+ * pmu::add of a pinned group failed: without flexible groups there may be room. Its context is
+ * active on this CPU: in an inactive one only resident events are added, and that does not fail.
  */
-static void adddel_displace(struct perf_event *leader)
+static void adddel_make_room(struct perf_event *leader)
 {
 	struct pmu *pmu = leader->pmu_ctx->pmu;
 
@@ -171,7 +171,7 @@ void perf_adddel_group_changed(struct perf_event *leader)
 		if (epc->overcommitted)
 			adddel_start_flexible(epc);
 	} else if (adddel_try(leader)) {
-		adddel_displace(leader);
+		adddel_make_room(leader);
 	}
 }
 

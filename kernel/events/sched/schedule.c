@@ -55,7 +55,7 @@ struct sched_search {
  * @cpu: CPU on which the schedule is to run
  * @nr_pinned: slots of pinned groups, which are the first
  * @exclusive: @s has an exclusive group; no other group may be added
- * @full: the PMU has refused a group because all counters are in use
+ * @full: pmu::sched_assign has failed because all counters are in use
  * @overcommitted: some flexible group was left out
  */
 struct sched_compilation {

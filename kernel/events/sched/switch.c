@@ -26,8 +26,9 @@ static void switch_counters_failed(struct perf_event *leader)
 }
 
 /*
- * A switched event could not be added: only a driver's pmu::add can fail. A pinned group displaces
- * groups of other contexts. The CPU side is locked already while a context of it is activated.
+ * A switched event could not be added: only a driver's pmu::add can fail. A pinned group stops
+ * flexible groups of other contexts. The CPU side is locked already while a context of it is
+ * activated.
  */
 static void switch_group_failed(struct perf_event *leader)
 {
