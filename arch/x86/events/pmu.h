@@ -99,7 +99,7 @@
  * struct x86_rule - events that only some counters can count
  * @match: the rule applies to selections that equal this ...
  * @mask: ... in these bits
- * @counters: set of counters that can count them; counters that do not exist are ignored
+ * @counters: set of counters that can count these events; counters that do not exist are ignored
  *
  * The first matching rule of a list applies.
  */
@@ -186,7 +186,7 @@ struct x86_cache_event {
  * struct x86_sysfs_event - a file in the events directory of sysfs
  * @name: name of the file
  * @text: content of the file
- * @config: selection that @text describes; the file is visible if a counter can count it
+ * @config: selection that @text describes; the file is visible if a counter can count the selection
  * @smt_text: content while SMT is active; NULL: @text
  * @needs: bits that must be settable in a selection for the file to be visible
  * @branches: visible only with branch records
@@ -247,7 +247,7 @@ struct x86_period_limit {
  * @sysfs_events: files in sysfs beside the generic ones, terminated by a NULL name; may be NULL
  * @smt_unsafe: event codes that corrupt counters of the core's other thread, terminated by 0;
  *	refused while SMT is active; may be NULL
- * @pairs: event codes, as in a selection, that take an even counter and the one after it,
+ * @pairs: event codes, as in a selection, that take an even counter and the next odd one,
  *	terminated by 0; may be NULL
  * @periods: limits of sampling periods, terminated by a zero @least; may be NULL
  * @branches: registers of branch records; NULL: none that the driver uses
@@ -288,14 +288,14 @@ struct x86_model {
  * @enable: enable bit of a select; 0 if another register has that bit (P6)
  * @interrupt: interrupt bit of a select
  * @idle: value of select 0 while counter 0 is disabled
- * @ack_lvt: the local APIC masks its LVT entry when it delivers the interrupt
- * @late_nmi: an interrupt can arrive after its counter was stopped
+ * @ack_lvt: the local APIC masks the LVT entry on delivery of the interrupt
+ * @late_nmi: an interrupt can arrive after the counter was stopped
  * @ack_while_on: bits of the status can be cleared only while counters are enabled
  * @guest_bits: a selection has bits for counting in hosts and in guests
  * @netburst: a select is the lower half of a selection, the upper half is the value of the ESCR
  *	that the select picks (intel/p4.c); the select also holds the counter's overflow flag,
  *	which a write clears
- * @prepare: selects need x86_select_prepare() before they change
+ * @prepare: selects need x86_select_prepare() before a change
  */
 struct x86_pmu_regs {
 	const char	*name;
@@ -333,7 +333,7 @@ struct x86_pmu_regs {
 /**
  * struct x86_pmu - a PMU; hybrid parts have one for each kind of core
  * @pmu: the PMU as registered with the core
- * @model: its events
+ * @model: events of the PMU
  * @part: hybrid parts with tables: name of the whole part; else NULL
  * @version: version of architectural performance monitoring; AMD: 0..2
  * @counters: set of counters that exist
@@ -343,16 +343,17 @@ struct x86_pmu_regs {
  * @select_mask: bits of a selection that a user may set
  * @arch_missing: CPUID.0AH:EBX, set bits are architectural events that do not count
  * @arch_len: number of valid bits in @arch_missing
- * @rtm_counters: subset of @counters that microcode uses for transactions while they have no event
+ * @rtm_counters: subset of @counters that microcode uses for transactions while without an event
  * @metrics: set of the numbers of top-down metrics
- * @branches: registers of branch records; NULL if they are missing or not used
+ * @branches: registers of branch records; NULL if missing or not used
  * @branch_layout: X86_BRANCH_* layout of these registers
  * @max_precise: highest precise_ip, 0: no precise samples
  * @precise_format: format of the records of precise samples
+ * @precise_timed: the records have the latency of the retirement
  * @precise_counters: set of counters that write such records
  * @precise_source: codes that these have for where data was
- * @native: hybrid parts: CPUID.1AH:EAX of its CPUs, 0 until the first of them is online
- * @cpus: CPUs that have this PMU: all possible ones, hybrid parts: the online ones of its kind
+ * @native: hybrid parts: CPUID.1AH:EAX of the CPUs, 0 until the first of these is online
+ * @cpus: CPUs that have this PMU: all possible ones, hybrid parts: the online ones of the kind
  */
 struct x86_pmu {
 	struct pmu		pmu;
@@ -371,6 +372,7 @@ struct x86_pmu {
 	u32			branch_layout;
 	u8			max_precise;
 	u8			precise_format;
+	bool			precise_timed;
 	u64			precise_counters;
 	const struct intel_datasrc_line *precise_source;
 	u32			native;
@@ -388,14 +390,14 @@ struct x86_pmu {
  * @missed: counters that overflowed in the overflow handler's view while not in @irq_owned
  * @loaded: counters with an event
  * @sampling: subset of @loaded, an interrupt is a sample
- * @readable: subset of @loaded, counting events; their counters hold no counts of other programs
+ * @readable: subset of @loaded, counting events; these counters hold no counts of other programs
  * @host_only: subset of @loaded that must not run in a guest
  * @guest_only: subset of @loaded that must run only in a guest
  * @special: subset of @loaded, events with a flag of X86_EVENT_SPECIAL, and those on counters that
  *	microcode uses
  * @lbr: subset of @special, events with a flag of X86_EVENT_BRANCHES
- * @merged: odd counters that extend the counter before them: their select is X86_SELECT_MERGE,
- *	they have no event, and their low 16 bits are bits 63:48 of that counter
+ * @merged: odd counters that extend the counter before: the select is X86_SELECT_MERGE,
+ *	there is no event, and the low 16 bits are bits 63:48 of the counter before
  * @precise: counters that write records instead of interrupting, with an event or without
  * @pebs_enable: value that PEBS_ENABLE should have
  * @pebs_enable_written: value last written to PEBS_ENABLE
@@ -407,9 +409,9 @@ struct x86_pmu {
  *	effect for those in @batch
  * @pebs_changed: one of these, or the events of @precise, may have changed
  * @metrics: subset of @loaded, top-down metrics that are running
- * @metrics_read: subset of @metrics, updated by the last read of their group
+ * @metrics_read: subset of @metrics, updated by the last read of the group
  * @branches_on: branch recording was enabled
- * @branches_frozen: an interrupt without events in @lbr can have disabled it again
+ * @branches_frozen: an interrupt without events in @lbr can have disabled recording again
  * @dirty: counters without an event, with a value that reveals activity of @owner;
  *	X86_METRICS_BIT: PERF_METRICS has such a value
  * @fixed_ctrl: value that FIXED_CTR_CTRL should have
@@ -418,9 +420,9 @@ struct x86_pmu {
  * @halted: the overflow handler has stopped all counters
  * @nmi_grace: in jiffies: until then an interrupt without a cause is a late one
  * @event: event of each counter; NULL: none
- * @select: value last written to each event select; fixed counters: their control bits, as those
+ * @select: value last written to each event select; fixed counters: control bits, as those
  *	of fixed counter 0
- * @tag: changes with each value that a counter is given and with each event it counts for
+ * @tag: changes with each value that a counter is given and with each event of the counter
  * @owner: mm_context_t::ctx_id of the program that ran while a dirty counter counted; 0: unknown;
  *	that of PERF_METRICS at X86_METRIC_BASE
  * @extra: value last written to each extra register

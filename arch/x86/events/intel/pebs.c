@@ -37,6 +37,9 @@
 #define PEBS_LATENCY_INSN	GENMASK_ULL(15, 0)
 #define PEBS_LATENCY_CACHE	GENMASK_ULL(47, 32)
 
+/* PERF_CAPABILITIES: records have the latency of the retirement. */
+#define PEBS_CAP_TIMING		BIT_ULL(17)
+
 static DEFINE_PER_CPU(bool, pebs_draining);
 
 /**
@@ -182,9 +185,17 @@ static bool pebs_needs_regs(struct perf_event *event)
 	       !is_default_overflow_handler(event);
 }
 
+/* An event that can be on another counter is not on one whose records lack it. */
+static bool pebs_has_retire_latency(const struct x86_pmu *xpmu, const struct perf_event *event)
+{
+	bool general = xpmu->model->precise->flags & X86_PRECISE_RETIRE_GENERAL;
+
+	return xpmu->precise_timed && !(general && event->hw.counters == X86_FIXED(0));
+}
+
 /**
  * intel_pebs_weight - the weight of a sample
- * @line: the line of processors
+ * @xpmu: PMU of the record
  * @event: event of the record, with PERF_SAMPLE_WEIGHT or PERF_SAMPLE_WEIGHT_STRUCT
  * @r: record
  *
@@ -194,9 +205,10 @@ static bool pebs_needs_regs(struct perf_event *event)
  * Context: any, NMI included.
  * Return: the latency, or union perf_sample_weight
  */
-u64 intel_pebs_weight(const struct x86_precise_line *line, const struct perf_event *event,
+u64 intel_pebs_weight(const struct x86_pmu *xpmu, const struct perf_event *event,
 		      const struct intel_pebs_record *r)
 {
+	const struct x86_precise_line *line = xpmu->model->precise;
 	union perf_sample_weight weight = { };
 	u64 latency = r->latency;
 
@@ -211,7 +223,8 @@ u64 intel_pebs_weight(const struct x86_precise_line *line, const struct perf_eve
 	if (event->attr.sample_type & PERF_SAMPLE_WEIGHT)
 		return latency;
 	weight.var1_dw = latency;
-	weight.var3_w = r->retire;
+	if (pebs_has_retire_latency(xpmu, event))
+		weight.var3_w = r->retire;
 	return weight.full;
 }
 
@@ -233,7 +246,7 @@ static void pebs_fill_data(const struct x86_pmu *xpmu, const struct perf_event *
 		data->sample_flags |= PERF_SAMPLE_DATA_SRC;
 	}
 	if (type & PERF_SAMPLE_WEIGHT_TYPE) {
-		data->weight.full = intel_pebs_weight(line, event, r);
+		data->weight.full = intel_pebs_weight(xpmu, event, r);
 		data->sample_flags |= PERF_SAMPLE_WEIGHT_TYPE;
 	}
 	if (type & PERF_SAMPLE_TRANSACTION) {
@@ -689,6 +702,7 @@ void intel_pebs_setup(struct x86_pmu *xpmu)
 	/* The instruction itself is in the record, or found by branch records. */
 	max = format >= 2 || xpmu->branches ? line->max : 1;
 	xpmu->precise_format = format;
+	xpmu->precise_timed = caps & PEBS_CAP_TIMING;
 	xpmu->precise_counters = pebs_counters(xpmu, format);
 	xpmu->precise_source = pebs_source(line);
 	xpmu->max_precise = max;

@@ -42,7 +42,7 @@ enum x86_precise_kind {
  * struct x86_precise - events that can have precise samples
  * @match: selections that equal this ...
  * @mask: ... in these bits
- * @counters: set of counters that write records of them
+ * @counters: set of counters that write records of these events
  * @kind: X86_PRECISE_*
  *
  * The first matching row of a list applies.
@@ -81,10 +81,11 @@ struct x86_precise_line {
 /* x86_precise_line::flags */
 #define X86_PRECISE_TWO_LATENCIES	BIT(0)	/* of the caches, and of the instruction */
 #define X86_PRECISE_LOADS_AUX		BIT(1)	/* a load's source needs another event beside it */
+#define X86_PRECISE_RETIRE_GENERAL	BIT(2)	/* no retire latency with fixed counter 0 */
 
 /**
  * struct intel_datasrc_line - how a line of processors shows where data was
- * @level: perf_mem_data_src of each code, without what it is of, TLB and lock
+ * @level: perf_mem_data_src of each code, without mem_op, TLB and lock
  * @nr: number of codes
  * @code: bits of the record's word that are the code
  * @tlb: bit of the record's word for a miss of the second TLB; 0: there is none
@@ -103,8 +104,8 @@ struct intel_datasrc_line {
 };
 
 /**
- * struct intel_pebs_record - a record, whatever its format
- * @counters: set of counters that it is of; formats 1 and 2: that had overflowed
+ * struct intel_pebs_record - a record, from any format
+ * @counters: set of counters of the record; formats 1 and 2: that had overflowed
  * @ip: address of the next instruction; 0: unknown
  * @exact_ip: address of the instruction; 0: unknown
  * @tsc: time stamp; 0: unknown
@@ -139,8 +140,8 @@ struct intel_pebs_record {
 /**
  * struct intel_pebs_summary - what the records in the store are of
  * @nr: number of records of each counter in x86_pmu_cpu::batch
- * @kernel: one of them has an address of the kernel
- * @user: one of them has an address of user space
+ * @kernel: a record has an address of the kernel
+ * @user: a record has an address of user space
  */
 struct intel_pebs_summary {
 	u16	nr[X86_PMC_IDX_MAX];
@@ -246,7 +247,7 @@ static inline u64 intel_pebs_counters_of(struct x86_pmu_cpu *cpu, u64 counters)
 u64  intel_pebs_insn_before(u64 start, u64 ip, bool wide);
 u64  intel_pebs_choose_ip(const struct perf_event *event, u64 insn, u64 next, bool insn_first,
 			  bool *exact);
-u64  intel_pebs_weight(const struct x86_precise_line *line, const struct perf_event *event,
+u64  intel_pebs_weight(const struct x86_pmu *xpmu, const struct perf_event *event,
 		       const struct intel_pebs_record *r);
 bool intel_pebs_try_account(struct x86_pmu_cpu *cpu);
 void intel_pebs_suspend(struct x86_pmu_cpu *cpu);

@@ -238,7 +238,7 @@ const struct x86_precise_line intel_pebs_redwoodcove = {
 	.rest		= BIT(0),
 	.least		= 128,
 	.source		= &intel_datasrc_goldencove,
-	.flags		= X86_PRECISE_TWO_LATENCIES,
+	.flags		= X86_PRECISE_TWO_LATENCIES | X86_PRECISE_RETIRE_GENERAL,
 	.max		= 3,
 };
 
@@ -264,7 +264,7 @@ const struct x86_precise_line intel_pebs_lioncove = {
 	.rest		= BIT(0),
 	.least		= 128,
 	.source		= &intel_datasrc_lioncove,
-	.flags		= X86_PRECISE_TWO_LATENCIES,
+	.flags		= X86_PRECISE_TWO_LATENCIES | X86_PRECISE_RETIRE_GENERAL,
 	.max		= 3,
 };
 

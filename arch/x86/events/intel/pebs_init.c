@@ -65,7 +65,12 @@ static u64 pebs_init_allowed(const struct x86_precise_line *line, const struct p
 			     pebs_init_is_modified(line, event->hw.config) ? 0 : line->others;
 	u64 confined = insns ? line->instructions : line->rest;
 
-	return event->attr.precise_ip == 3 && confined ? counters & confined : counters;
+	if (event->attr.precise_ip == 3 && confined)
+		return counters & confined;
+	if (line->flags & X86_PRECISE_RETIRE_GENERAL &&
+	    event->attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT)
+		return counters & ~X86_FIXED(0) ?: counters;
+	return counters;
 }
 
 /**

@@ -445,10 +445,15 @@ static void weights_are_cycles(struct kunit *test)
 {
 	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
 	struct intel_pebs_record r = { .tsx = 0xff00000456, .retire = 0x789 };
+	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
 	struct x86_precise_line line = { };
+	struct x86_model model = { .precise = &line };
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_ASSERT_NOT_NULL(test, xpmu);
+	xpmu->model = &model;
+	xpmu->precise_timed = true;
 	for (i = 0; i < ARRAY_SIZE(weight_cases); i++) {
 		const struct weight_case *c = &weight_cases[i];
 
@@ -456,12 +461,41 @@ static void weights_are_cycles(struct kunit *test)
 		line.flags = c->two ? X86_PRECISE_TWO_LATENCIES : 0;
 		r.latency = c->latency;
 		event->attr.sample_type = PERF_SAMPLE_WEIGHT;
-		KUNIT_EXPECT_EQ_MSG(test, intel_pebs_weight(&line, event, &r), c->weight, "row %u",
+		KUNIT_EXPECT_EQ_MSG(test, intel_pebs_weight(xpmu, event, &r), c->weight, "row %u",
 				    i);
 		event->attr.sample_type = PERF_SAMPLE_WEIGHT_STRUCT;
-		KUNIT_EXPECT_EQ_MSG(test, intel_pebs_weight(&line, event, &r), c->parts, "row %u",
+		KUNIT_EXPECT_EQ_MSG(test, intel_pebs_weight(xpmu, event, &r), c->parts, "row %u",
 				    i);
 	}
+}
+
+static u64 weight_of_retirement(struct x86_pmu *xpmu, struct perf_event *event)
+{
+	struct intel_pebs_record r = { .retire = 0x789 };
+
+	return intel_pebs_weight(xpmu, event, &r) >> 48;
+}
+
+/* Without the capability the bits are reserved. Fixed counter 0 of some lines has none. */
+static void retire_latency_needs_capability(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
+	struct x86_precise_line line = { };
+	struct x86_model model = { .precise = &line };
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	KUNIT_ASSERT_NOT_NULL(test, xpmu);
+	xpmu->model = &model;
+	event->attr.sample_type = PERF_SAMPLE_WEIGHT_STRUCT;
+	event->hw.counters = X86_FIXED(0);
+	KUNIT_EXPECT_EQ(test, weight_of_retirement(xpmu, event), 0);
+	xpmu->precise_timed = true;
+	KUNIT_EXPECT_EQ(test, weight_of_retirement(xpmu, event), 0x789);
+	line.flags = X86_PRECISE_RETIRE_GENERAL;
+	KUNIT_EXPECT_EQ(test, weight_of_retirement(xpmu, event), 0);
+	event->hw.counters = BIT_ULL(0);
+	KUNIT_EXPECT_EQ(test, weight_of_retirement(xpmu, event), 0x789);
 }
 
 #define TXN(_flags)	((u64)(_flags) << 32 | 0x456)
@@ -693,6 +727,7 @@ static struct kunit_case x86_pmu_pebs_cases[] = {
 	KUNIT_CASE(periods_without_records_are_lost),
 	KUNIT_CASE(reset_values_are_negative_periods),
 	KUNIT_CASE(weights_are_cycles),
+	KUNIT_CASE(retire_latency_needs_capability),
 	KUNIT_CASE(aborts_have_their_code),
 	KUNIT_CASE(fields_need_their_groups),
 	KUNIT_CASE(groups_are_those_of_open_events),
