@@ -99,6 +99,14 @@ static inline long must_succeed(long ret, const char *call)
 /* The result of a call that the case needs but does not test; fails the case if it is negative. */
 #define MUST(call)	must_succeed((call), #call)
 
+/* A number of the environment, which has the kernel parameters that the kernel does not know. */
+static inline uint64_t env_number(const char *name, uint64_t otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? strtoull(value, NULL, 0) : otherwise;
+}
+
 /*
  * Maps all of the process's memory. fork() leaves text unmapped in the child; faults on it would
  * add to those that a case counts.

@@ -36,7 +36,8 @@ struct held {
 
 /* Totals of all workers; shared. */
 static struct {
-	uint64_t	opened, refused, deep, mapped, aux, moved, forked, toggled;
+	uint64_t	opened, refused, branches, precise, ibs;
+	uint64_t	mapped, aux, moved, forked, toggled;
 	uint64_t	until;
 } *told;
 
@@ -46,7 +47,8 @@ static volatile long watched;		/* for breakpoints */
 static unsigned int nr_cpus;
 static uint64_t tracepoint_ids[3];
 static unsigned int dynamic_type[16], nr_dynamic;
-static int aux_type;
+static int aux_type, ibs_type;
+static bool samples_brs;		/* the branch records are those of Zen 3 */
 static unsigned int branch_depth, max_precise;	/* 0: there are no such samples */
 static int cgroup_fd[CGROUPS] = { -1, -1 };
 
@@ -66,13 +68,6 @@ static bool one_in(unsigned int n)
 static void count_up(uint64_t *what)
 {
 	__atomic_fetch_add(what, 1, __ATOMIC_RELAXED);
-}
-
-static uint64_t env_number(const char *name, uint64_t otherwise)
-{
-	const char *value = getenv(name);
-
-	return value ? strtoull(value, NULL, 0) : otherwise;
 }
 
 static uint64_t number_in(const char *path)
@@ -136,6 +131,8 @@ static void look_around(void)
 	if (dir)
 		closedir(dir);
 	aux_type = perf_pmu_type("test_aux");
+	ibs_type = perf_pmu_type("ibs_op");
+	samples_brs = !access("/sys/bus/event_source/devices/cpu/events/branch-brs", F_OK);
 	branch_depth = number_in("/sys/bus/event_source/devices/cpu/caps/branches");
 	max_precise = number_in("/sys/bus/event_source/devices/cpu/caps/max_precise");
 	make_cgroups();
@@ -237,7 +234,12 @@ static void choose_sampling(struct perf_event_attr *attr)
 #define BATCH_FIELDS							\
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU)
 
-/* Branch records and precise samples; those with few fields share their interrupts. */
+#define TAKEN_BRANCHES	0xc4	/* AMD, RETIRED_TAKEN_BRANCH_INSTRUCTIONS */
+
+/*
+ * Instruction based samples; branch records and precise samples, of which those with few fields
+ * share interrupts.
+ */
 static void choose_deep(struct perf_event_attr *attr)
 {
 	static const uint64_t filters[] = {
@@ -245,6 +247,11 @@ static void choose_deep(struct perf_event_attr *attr)
 		PERF_SAMPLE_BRANCH_COND, PERF_SAMPLE_BRANCH_CALL_STACK,
 	};
 
+	if (ibs_type >= 0 && one_in(6)) {
+		attr->type = ibs_type;
+		attr->config = 0;
+		attr->sample_period = attr->freq ? 1000 : 16 * (1000 + random_below(10000));
+	}
 	if (attr->type != PERF_TYPE_HARDWARE || !attr->sample_period)
 		return;
 	if (max_precise && one_in(2)) {
@@ -256,7 +263,16 @@ static void choose_deep(struct perf_event_attr *attr)
 			attr->wakeup_events = 0;
 		}
 	}
-	if (branch_depth && one_in(2)) {
+	if (samples_brs && one_in(2)) {
+		/* The one kind of event that has them, without other filters. */
+		attr->type = PERF_TYPE_RAW;
+		attr->config = TAKEN_BRANCHES;
+		attr->freq = 0;
+		attr->sample_period = 1000 + random_below(10000);
+		attr->exclude_idle = 0;
+		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		attr->branch_sample_type = filters[0] | PERF_SAMPLE_BRANCH_USER;
+	} else if (branch_depth && one_in(2)) {
 		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		attr->branch_sample_type = filters[random_below(ARRAY_SIZE(filters))] |
 					   PERF_SAMPLE_BRANCH_USER;
@@ -332,8 +348,12 @@ static void open_one(struct held *h)
 	}
 	h->fd = perf_open(&attr, pid, cpu, group, flags);
 	count_up(h->fd >= 0 ? &told->opened : &told->refused);
-	if (h->fd >= 0 && (attr.precise_ip || attr.branch_sample_type))
-		count_up(&told->deep);
+	if (h->fd >= 0 && attr.precise_ip)
+		count_up(&told->precise);
+	if (h->fd >= 0 && attr.branch_sample_type)
+		count_up(&told->branches);
+	if (h->fd >= 0 && attr.type == (uint32_t)ibs_type)
+		count_up(&told->ibs);
 }
 
 static void unmap_event(struct held *h)
@@ -624,12 +644,22 @@ static bool all_operations(void)
 	ktap_note("%llu events opened, %llu refused, %llu mappings, %llu of AUX",
 		  (unsigned long long)told->opened, (unsigned long long)told->refused,
 		  (unsigned long long)told->mapped, (unsigned long long)told->aux);
-	ktap_note("%llu with branch records or precise", (unsigned long long)told->deep);
+	ktap_note("%llu with branch records, %llu precise, %llu of IBS",
+		  (unsigned long long)told->branches, (unsigned long long)told->precise,
+		  (unsigned long long)told->ibs);
 	ktap_note("%llu forks, %llu times a CPU offline", (unsigned long long)told->forked,
 		  (unsigned long long)told->toggled);
 	good &= expect_between("opened", told->opened, 2 * seconds, UINT64_MAX);
+	/* A short run opens few events of each kind. */
 	if (branch_depth || max_precise)
-		good &= expect_between("with branches or precise", told->deep, 1, UINT64_MAX);
+		good &= expect_between("with branches or precise",
+				       told->branches + told->precise, 1, UINT64_MAX);
+	good &= !branch_depth || seconds < 60 ||
+		expect_between("with branches", told->branches, seconds, UINT64_MAX);
+	good &= !max_precise || seconds < 60 ||
+		expect_between("precise", told->precise, seconds, UINT64_MAX);
+	good &= ibs_type < 0 || seconds < 60 ||
+		expect_between("of IBS", told->ibs, seconds, UINT64_MAX);
 	good &= expect_between("mapped", told->mapped, 1, UINT64_MAX);
 	good &= expect_between("forked", told->forked, 1, UINT64_MAX);
 	good &= expect_between("other cgroup", told->moved, 1, UINT64_MAX);
