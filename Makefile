@@ -57,7 +57,8 @@ stock: arch stock-tree ## the untouched base, same configuration
 
 debug: OBJ = $(if $(O),$(abspath $(O)),$(OUT)/debug-$(ARCH))
 debug: arch tree ## our kernel with the sanitizers and lockdep on
-	@$(CONFIG) $(OVERLAY) $(OBJ) $(FRAGMENTS) $(OURS) $(CURDIR)/configs/debug.config
+	@$(CONFIG) $(OVERLAY) $(OBJ) $(FRAGMENTS) $(OURS) $(CURDIR)/configs/debug.config \
+		$(wildcard $(CURDIR)/configs/debug-$(ARCH).config)
 	@$(KBUILD) $(OVERLAY) $(OBJ) $(IMAGE)
 
 configure: OBJ = $(if $(O),$(abspath $(O)),$(OUT)/$(ARCH))
