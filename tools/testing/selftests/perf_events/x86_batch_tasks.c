@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Many precise samples to one interrupt, on CPUs that turn offline and online, of tasks that fork,
- * exec and move from CPU to CPU: there are as many samples as the count has periods.
+ * exec and move from CPU to CPU: there are as many samples as the count has periods. Every other
+ * task has events as perf record opens them: one for each CPU, which the task's children inherit.
  *
  * BATCH_SAMPLES in the environment (a kernel parameter) is the number of samples that the case
  * takes, instead of some thousands.
@@ -23,18 +24,27 @@
 #define CPU_PAGES	512
 /* A rest of a period that is shorter than a part allows is made that much longer at most. */
 #define TASK_LATE	128
+/* Of do_steps() in both images. */
+#define CHILDREN	(2 * STEPS / 4)
+#define STEP_INSNS	(2ull * STEPS * STEP_ROUNDS * ROUND)
 
-/* What one event has shown. */
+/*
+ * What one event has shown. @tasks: those that can have had it one by one. Samples with another
+ * @pid, if it is not 0, are @foreign.
+ */
 struct source {
 	int		fd;
-	pid_t		pid;		/* of all samples; 0: any */
-	uint64_t	period, samples, foreign, other_records;
+	pid_t		pid;
+	unsigned int	tasks;
+	uint64_t	period, count, samples, foreign, kernel, other_records;
 	struct ring	ring;
 };
 
-/* A task, and the gates at which it waits for its event, and for the others of its turn. */
+/* A task with one event, or with one for each CPU, and the gate at which it waits for them. */
 struct worker {
-	struct source	source;
+	pid_t		pid;
+	unsigned int	nr;
+	struct source	sources[CPUS];
 	struct gate	go;
 };
 
@@ -101,32 +111,42 @@ static void run_worker(struct gate *go)
 
 /* -------------------------------------------------------------- the events of a turn */
 
-/* Only what a record has, so that there are many to an interrupt. */
-static struct perf_event_attr batch_attr(uint64_t period)
+/*
+ * Only what a record has, so that there are many to an interrupt. One counter alone can have the
+ * highest precision: inherited events have less, and never wait for it.
+ */
+static struct perf_event_attr batch_attr(uint64_t period, bool inherit)
 {
-	struct perf_event_attr attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, max_precise);
+	struct perf_event_attr attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS,
+						   inherit ? 2 : max_precise);
 
 	attr.sample_period = period;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID;
 	attr.read_format = PERF_FORMAT_LOST;
 	attr.disabled = 0;
+	attr.inherit = inherit;
 	return attr;
 }
 
+/* @pid: -1: any; @cpu: -1: any. The event of a task on one CPU is inherited. */
 static void open_source(struct source *source, pid_t pid, int cpu)
 {
-	struct perf_event_attr attr = batch_attr(cpu < 0 ? TASK_PERIOD : CPU_PERIOD);
+	bool of_cpu = pid < 0, inherit = pid > 0 && cpu >= 0;
+	struct perf_event_attr attr = batch_attr(of_cpu ? CPU_PERIOD : TASK_PERIOD, inherit);
 
-	*source = (struct source){ .pid = pid > 0 ? pid : 0, .period = attr.sample_period };
-	attr.disabled = cpu >= 0;
+	*source = (struct source){
+		.pid = of_cpu ? 0 : pid, .tasks = inherit ? 1 + CHILDREN : 1,
+		.period = attr.sample_period,
+	};
+	attr.disabled = of_cpu;
 	source->fd = MUST(perf_open(&attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC));
-	if (!ring_map(&source->ring, source->fd, cpu < 0 ? TASK_PAGES : CPU_PAGES))
+	if (!ring_map(&source->ring, source->fd, of_cpu ? CPU_PAGES : TASK_PAGES))
 		fail_case("mmap");
 }
 
 static void take_samples(struct source *source)
 {
-	struct perf_event_attr attr = batch_attr(source->period);
+	struct perf_event_attr attr = batch_attr(source->period, source->tasks > 1);
 	struct perf_event_header *h;
 	struct sample s;
 
@@ -137,21 +157,27 @@ static void take_samples(struct source *source)
 		}
 		sample_parse(&s, h, &attr);
 		source->samples++;
-		source->foreign += (source->pid && (pid_t)s.pid != source->pid) || s.ip >> 63;
+		source->foreign += source->pid && (pid_t)s.pid != source->pid;
+		source->kernel += s.ip >> 63;
 	}
 }
 
-/* A period that has ended less than TASK_LATE ago can be without its sample. */
+/*
+ * Each task has ended a period before its count is the next one. A period that has ended less than
+ * TASK_LATE ago can be without its sample.
+ */
 static bool source_is_complete(const char *what, struct source *source)
 {
-	uint64_t value[2];
+	uint64_t value[2], rests = source->tasks * (source->period - 1 + TASK_LATE), least = 0;
 
 	take_samples(source);
 	if (read(source->fd, value, sizeof(value)) != sizeof(value))
 		fail_case("read");
-	return expect_between(what, source->samples, (value[0] - TASK_LATE) / source->period,
-			      value[0] / source->period) &
-	       expect_eq("samples of others", source->foreign, 0) &
+	source->count = value[0];
+	if (source->count > rests)
+		least = (source->count - rests + source->period - 1) / source->period;
+	return expect_between(what, source->samples, least, source->count / source->period) &
+	       expect_eq("samples of the kernel", source->kernel, 0) &
 	       expect_eq("records beside samples", source->other_records, 0) &
 	       expect_eq("lost samples in the count", value[1], 0);
 }
@@ -162,26 +188,40 @@ static void close_source(struct source *source)
 	close(source->fd);
 }
 
-static void start_worker(struct worker *worker)
+static void start_worker(struct worker *worker, bool inherit)
 {
-	pid_t pid;
-
 	worker->go = gate_new();
-	pid = fork_child();
-	if (!pid)
+	worker->pid = fork_child();
+	if (!worker->pid)
 		run_worker(&worker->go);
-	open_source(&worker->source, pid, -1);
+	worker->nr = inherit ? CPUS : 1;
+	for (unsigned int i = 0; i < worker->nr; i++)
+		open_source(&worker->sources[i], worker->pid, inherit ? (int)i : -1);
 }
 
-static bool finish_worker(struct worker *worker)
+/* Returns the number of samples in @samples. */
+static bool finish_worker(struct worker *worker, uint64_t *samples)
 {
-	bool good = expect(child_succeeded(worker->source.pid), "a task");
+	bool good = expect(child_succeeded(worker->pid), "a task"), inherit = worker->nr > 1;
+	uint64_t count = 0, of_children = 0;
 
-	good &= source_is_complete("samples of a task", &worker->source);
-	close_source(&worker->source);
+	*samples = 0;
+	for (unsigned int i = 0; i < worker->nr; i++) {
+		struct source *source = &worker->sources[i];
+
+		good &= source_is_complete(inherit ? "samples of a task and its children" :
+						     "samples of a task", source);
+		count += source->count;
+		*samples += source->samples;
+		of_children += source->foreign;
+		close_source(source);
+	}
 	close(worker->go.fd[0]);
 	close(worker->go.fd[1]);
-	return good;
+	if (!inherit)
+		return good & expect_eq("samples of others", of_children, 0);
+	return good & expect(count >= STEP_INSNS, "%lu events", count) &
+	       expect(of_children >= CHILDREN, "%lu samples of children", of_children);
 }
 
 static void set_online(unsigned int cpu, bool on)
@@ -196,11 +236,11 @@ static void set_online(unsigned int cpu, bool on)
 static bool run_turn(unsigned int turn, struct source *cpus, uint64_t *samples)
 {
 	unsigned int away = 1 + turn % (CPUS - 1);
-	struct worker workers[TASKS];
+	static struct worker workers[TASKS];
 	bool good = true;
 
 	for (unsigned int i = 0; i < TASKS; i++)
-		start_worker(&workers[i]);
+		start_worker(&workers[i], i % 2);
 	for (unsigned int cpu = 0; cpu < CPUS; cpu++)
 		event_enable(cpus[cpu].fd);
 	for (unsigned int i = 0; i < TASKS; i++)
@@ -209,8 +249,10 @@ static bool run_turn(unsigned int turn, struct source *cpus, uint64_t *samples)
 	set_online(away, false);
 	set_online(away, true);
 	for (unsigned int i = 0; i < TASKS; i++) {
-		good &= finish_worker(&workers[i]);
-		*samples += workers[i].source.samples;
+		uint64_t of_worker;
+
+		good &= finish_worker(&workers[i], &of_worker);
+		*samples += of_worker;
 	}
 	for (unsigned int cpu = 0; cpu < CPUS; cpu++) {
 		event_disable(cpus[cpu].fd);

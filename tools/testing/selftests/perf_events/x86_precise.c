@@ -27,6 +27,53 @@ static unsigned int samples_wanted(void)
 	return value ? strtoul(value, NULL, 0) : 1;
 }
 
+/* The model number of a part of family 6; 0: another family. */
+static unsigned int model_of_part(void)
+{
+	uint32_t a, b, c, d;
+
+	__cpuid(1, a, b, c, d);
+	return (a >> 8 & 15) == 6 ? (a >> 4 & 15) | (a >> 12 & 0xf0) : 0;
+}
+
+/*
+ * The levels by model number. 2: the record has the address of the instruction, or branch records
+ * lead to it; and with 3 there is an event whose samples are distributed evenly (PREC_DIST), or its
+ * like. Merom has errata, and so has Sandy Bridge with old microcode.
+ */
+static const struct {
+	unsigned int	level;
+	uint8_t		models[40];
+} levels[] = {
+	{ 0, { 15 } },			/* Merom */
+	{ 2, {	23, 29,			/* Penryn, Dunnington */
+		26, 30, 46, 37, 44, 47,	/* Nehalem, Westmere */
+		42, 45,			/* Sandy Bridge */
+		28, 55, 77, 76 } },	/* Bonnell, Silvermont, Airmont */
+	{ 3, {	58, 62,			/* Ivy Bridge */
+		60, 63, 69, 70,		/* Haswell */
+		61, 71, 79, 86,		/* Broadwell */
+		78, 85, 94, 142, 158, 165, 166,		/* Skylake to Comet Lake */
+		106, 108, 125, 126, 140, 141, 167,	/* Ice Lake, Tiger Lake, Rocket Lake */
+		143, 207, 173, 174,	/* Sapphire, Emerald and Granite Rapids */
+		92, 95, 122, 134, 150, 156 } },	/* Goldmont to Tremont */
+};
+
+static bool level_is_that_of_part(void)
+{
+	unsigned int model = model_of_part();
+	char line[32];
+
+	for (unsigned int i = 0; model && i < ARRAY_SIZE(levels); i++) {
+		if (!memchr(levels[i].models, model, sizeof(levels[i].models)))
+			continue;
+		if (read_line(CAPS_PRECISE, line, sizeof(line)) <= 0)
+			return expect(false, "%s cannot be read", CAPS_PRECISE);
+		return expect_eq("max_precise", atoi(line), levels[i].level);
+	}
+	skip_case("no known level of this model");
+}
+
 /* Returns the number of samples, or 0 if one is wrong. */
 static unsigned int loop_turn(struct perf_event_attr *attr, const char *what)
 {
@@ -137,6 +184,70 @@ static bool frequencies_are_exact(void)
 	       expect(back <= t.samples - t.inside, "%u samples before the last one", back);
 }
 
+#define FREQUENCY_TURNS	20
+
+/*
+ * The work of a task in its turns, with an event of its own that has a frequency. Samples have the
+ * period that they end: together they are the count, but for the period that has not ended.
+ */
+static bool periods_add_up_in_turns(unsigned int precise, struct gate *to_other,
+				    struct gate *from_other, bool begins)
+{
+	struct perf_event_attr attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, precise);
+	uint64_t count, sum = 0, last = 0;
+	struct perf_event_header *h;
+	unsigned int samples = 0;
+	struct ring ring;
+	int fd;
+
+	attr.freq = 1;
+	attr.sample_freq = 20000;
+	attr.sample_type |= PERF_SAMPLE_PERIOD;
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 256))
+		fail_case("mmap");
+	if (!begins)
+		gate_wait(from_other);
+	event_enable(fd);
+	for (unsigned int i = 0; i < FREQUENCY_TURNS; i++) {
+		precise_loop(5 * ROUNDS + i % 7 * ROUNDS, XMM_VALUE);
+		gate_open(to_other);
+		if (i < FREQUENCY_TURNS - 1 || begins)
+			gate_wait(from_other);
+	}
+	event_disable(fd);
+	count = perf_count(fd);
+	for (; (h = ring_find(&ring, PERF_RECORD_SAMPLE)); samples++) {
+		struct sample s;
+
+		sample_parse(&s, h, &attr);
+		sum += s.period;
+		last = s.period;
+	}
+	close(fd);
+	return expect(samples > 100, "%u samples", samples) &
+	       expect_between("sum of the periods", sum, count - 2 * last, count);
+}
+
+/* Two tasks with a frequency take turns. */
+static bool frequencies_add_up(void)
+{
+	struct gate go = gate_new(), back = gate_new();
+	bool good = true;
+	pid_t other;
+
+	need_precise();
+	MUST(pin_to_cpu(0));
+	for (unsigned int precise = 1; precise <= max_precise; precise++) {
+		other = fork_child();
+		if (!other)
+			_exit(!periods_add_up_in_turns(precise, &back, &go, false));
+		good &= periods_add_up_in_turns(precise, &go, &back, true);
+		good &= expect(child_succeeded(other), "the other task");
+	}
+	return good;
+}
+
 /* Two events with records, and one without in between. */
 static bool two_events_are_exact(void)
 {
@@ -182,10 +293,8 @@ static bool two_events_are_exact(void)
  */
 static bool calls_have_samples(void)
 {
-	uint32_t a, b, c, d, model;
+	unsigned int model = model_of_part();
 
-	__cpuid(1, a, b, c, d);
-	model = (a >> 4 & 15) | (a >> 12 & 0xf0);
 	return max_precise > 2 || model == 15 || model == 22 || model == 23 || model == 29;
 }
 
@@ -215,15 +324,23 @@ static bool tasks_have_their_own(void)
 	return good;
 }
 
-#define STORE_REGISTERS		12	/* of the PMU model's statistics; the debug store */
+#define STORE_REGISTERS		12	/* of the PMU model's statistics; and branch records */
 #define PRECISE_REGISTERS	13
 
-/* Register writes of switches to a task without events and back. */
-static bool switches_write(unsigned int precise, uint64_t writes)
+static bool expect_accesses(const char *what, const struct accesses from[],
+			    const struct accesses to[], uint64_t least, uint64_t most)
+{
+	return expect_between(what, to->reads - from->reads, least, most) &
+	       expect_between(what, to->writes - from->writes, least, most);
+}
+
+/* Register accesses of switches to a task without events and back; @branches: to branch records. */
+static bool switches_access(unsigned int precise, bool branches)
 {
 	struct gate go = gate_new(), back = gate_new();
 	struct accesses before[2], after[2];
 	struct perf_event_attr attr;
+	uint64_t switches;
 	pid_t other;
 	int fd;
 
@@ -239,20 +356,30 @@ static bool switches_write(unsigned int precise, uint64_t writes)
 	take_turns(&go, &back, TURNS, run_mine);
 	for (int i = 0; i < 2; i++)
 		before[i] = stats_of(STORE_REGISTERS + i);
+	switches = thread_switches();
 	take_turns(&go, &back, TURNS, run_mine);
+	switches = thread_switches() - switches;
 	for (int i = 0; i < 2; i++)
 		after[i] = stats_of(STORE_REGISTERS + i);
 	close(fd);
 	kill_child(other);
-	return expect_eq("reads of PEBS registers", after[1].reads - before[1].reads, 0) &
-	       expect_eq("writes of PEBS registers", after[1].writes - before[1].writes, writes);
+	return expect_accesses("debug store and branches", &before[0], &after[0],
+			       branches ? TURNS : 0, branches ? switches : 0) &
+	       expect_accesses("PEBS registers", &before[1], &after[1], 0, 0);
 }
 
-/* At precision 1: the branch records of higher ones are written at a switch on old parts. */
-static bool switches_write_nothing(void)
+/*
+ * Up to Sandy Bridge the branch records find the instruction from precision 2 on: when the task is
+ * switched to, one register of theirs is read, and one is written.
+ */
+static bool switches_access_nothing(void)
 {
+	bool good = true;
+
 	need_precise();
-	return switches_write(1, 0) & switches_write(0, 0);
+	for (unsigned int precise = 0; precise <= max_precise; precise++)
+		good &= switches_access(precise, precise > 1 && max_precise < 3);
+	return good;
 }
 
 /* The chain begins at the instruction of the sample. */
@@ -388,16 +515,16 @@ static void load_words(const char *from, unsigned long n)
 
 static char load_data[DATA_PAGES * 4096] __aligned(4096);
 
-/* The event's samples of loads from load_data are in @ring. */
-static void sample_loads(int fd, struct ring *ring)
+/* The samples of loads from load_data are in @ring, when @enable has enabled the event. */
+static void sample_loads(int enable, int fd, struct ring *ring)
 {
 	if (!ring_map(ring, fd, 64))
 		fail_case("mmap");
 	memset(load_data, 0, sizeof(load_data));
-	event_enable(fd);
+	event_enable(enable);
 	for (int i = 0; i < 200; i++)
 		load_words(load_data, sizeof(load_data) / STRIDE);
-	event_disable(fd);
+	event_disable(enable);
 }
 
 /* The machine's rule for the cycles that a load takes. */
@@ -406,40 +533,112 @@ static uint64_t cycles_of_load(uint64_t address)
 	return 4 << (address >> 10 & 7);
 }
 
+/* The machine's rule for where the data was; PERF_MEM_LVLNUM_NA: parts differ. */
+static unsigned int level_of_load(uint64_t address)
+{
+	switch (address >> 6 & 15) {
+	case 1:
+		return PERF_MEM_LVLNUM_L1;
+	case 2:
+		return PERF_MEM_LVLNUM_LFB;
+	case 3:
+		return PERF_MEM_LVLNUM_L2;
+	case 4 ... 7:
+		return PERF_MEM_LVLNUM_L3;
+	case 10:
+		return PERF_MEM_LVLNUM_RAM;
+	}
+	return PERF_MEM_LVLNUM_NA;
+}
+
+static bool source_is_right(uint64_t data_src, uint64_t address)
+{
+	union perf_mem_data_src source = { .val = data_src };
+	unsigned int level = level_of_load(address);
+
+	return source.mem_op == PERF_MEM_OP_LOAD && source.mem_lvl_num &&
+	       (level == PERF_MEM_LVLNUM_NA || source.mem_lvl_num == level);
+}
+
+/* Records with the latency of the caches beside that of the instruction, and that of retirement. */
+static const char *const with_two_latencies[] = { "143", "173", NULL };
+/* Where the source of a load is right only with another event in the group. */
+static const char *const with_loads_aux[] = { "143", NULL };
+
+/* The event of loads, and one that is to be enabled, which can be the same. */
+struct loads {
+	struct perf_event_attr	attr;
+	int			enable, fd;
+};
+
+/* Opens the event mem-loads with @fields in its samples; false if there is none. */
+static bool open_loads(struct loads *loads, uint64_t fields)
+{
+	struct perf_event_attr *attr = &loads->attr, aux;
+
+	*attr = precise_attr(0, max_precise < 2 ? max_precise : 2);
+	attr->type = PERF_TYPE_RAW;
+	attr->config = select_of_file(EVENTS "mem-loads");
+	if (!attr->config)
+		return false;
+	attr->config1 = LDLAT;
+	attr->sample_period = 37;
+	attr->sample_type |= PERF_SAMPLE_ADDR | fields;
+	if (!part_is_one_of(with_loads_aux)) {
+		loads->fd = open_self(attr, -1);
+		loads->enable = loads->fd;
+		return true;
+	}
+	aux = perf_attr_modes(PERF_TYPE_RAW, select_of_file(EVENTS "mem-loads-aux"), "u");
+	loads->enable = open_self(&aux, -1);
+	attr->disabled = 0;
+	loads->fd = open_self(attr, loads->enable);
+	return true;
+}
+
+static bool no_loads_on_core2(void)
+{
+	return expect_eq("an event mem-loads of Core 2 alone is missing",
+			 access(EVENTS "mem-stores", F_OK), -1) &
+	       expect_eq("the model, which is not a Penryn", model_of_part() != 23, 0);
+}
+
+static bool aux_event_is_needed(void)
+{
+	bool listed = !access(EVENTS "mem-loads-aux", F_OK);
+	struct perf_event_attr attr;
+
+	if (!expect_eq("an event mem-loads-aux", listed, part_is_one_of(with_loads_aux)))
+		return false;
+	if (!listed)
+		return true;
+	attr = precise_attr(select_of_file(EVENTS "mem-loads"), 2);
+	attr.type = PERF_TYPE_RAW;
+	attr.config1 = LDLAT;
+	attr.sample_type |= PERF_SAMPLE_DATA_SRC;
+	return expect_refused("the source without mem-loads-aux", perf_open(&attr, 0, -1, -1, 0),
+			      ENODATA, "DATA_SRC");
+}
+
 /* Only loads above the threshold are events; each sample has the address that RSI had. */
 static bool loads_have_their_data(void)
 {
-	unsigned int samples = 0, wrong = 0, outside = 0;
+	unsigned int samples = 0, wrong = 0, outside = 0, sources = 0;
 	struct perf_event_header *h;
-	struct perf_event_attr attr;
+	struct loads loads;
 	struct ring ring;
-	int fd;
+	bool two;
 
 	need_precise();
-	attr = precise_attr(0, max_precise < 2 ? max_precise : 2);
-	attr.type = PERF_TYPE_RAW;
-	attr.config = select_of_file(EVENTS "mem-loads");
-	if (!attr.config)
-		return expect_eq("an event mem-loads of Core 2 alone is missing",
-				 access(EVENTS "mem-stores", F_OK), -1);
-	attr.config1 = LDLAT;
-	attr.sample_period = 37;
-	attr.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC;
-	if (!access(EVENTS "mem-loads-aux", F_OK)) {
-		if (!expect_refused("the source without mem-loads-aux",
-				    perf_open(&attr, 0, -1, -1, 0), ENODATA, "DATA_SRC"))
-			return false;
-		attr.sample_type &= ~PERF_SAMPLE_DATA_SRC;
-	}
-	fd = open_self(&attr, -1);
-	sample_loads(fd, &ring);
+	two = part_is_one_of(with_two_latencies);
+	if (!open_loads(&loads, PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC))
+		return no_loads_on_core2();
+	sample_loads(loads.enable, loads.fd, &ring);
 	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
-		union perf_mem_data_src source;
 		uint64_t cycles;
 		struct sample s;
 
-		sample_parse(&s, h, &attr);
-		source.val = s.data_src;
+		sample_parse(&s, h, &loads.attr);
 		samples++;
 		if (s.addr - (uint64_t)load_data >= sizeof(load_data)) {
 			outside++;
@@ -448,12 +647,59 @@ static bool loads_have_their_data(void)
 		cycles = cycles_of_load(s.addr);
 		/* Where there are two latencies, that of the caches is half of the other. */
 		wrong += s.addr != s.intr_regs[0] || cycles <= LDLAT ||
-			 (s.weight != cycles && s.weight != cycles / 2) ||
-			 (s.data_src && source.mem_op != PERF_MEM_OP_LOAD);
+			 s.weight != (two ? cycles / 2 : cycles);
+		sources += !source_is_right(s.data_src, s.addr);
 	}
-	return expect(samples > 50 && outside * 10 <= samples, "%u samples, %u of other data",
+	return aux_event_is_needed() &
+	       expect(samples > 50 && outside * 10 <= samples, "%u samples, %u of other data",
 		      samples, outside) &
-	       expect_eq("samples with wrong data", wrong, 0);
+	       expect_eq("samples with wrong data", wrong, 0) &
+	       expect_eq("samples with a wrong source", sources, 0);
+}
+
+/* The cycles from one record to the next are those of the retirement: the machine's rule. */
+static uint64_t retire_cycles(uint64_t before, uint64_t now)
+{
+	return now - before < 0xffff ? now - before : 0xffff;
+}
+
+/*
+ * PERF_SAMPLE_WEIGHT_STRUCT: the latency of the caches, and, where records have them, that of the
+ * instruction and that of its retirement.
+ */
+static bool weights_have_their_parts(void)
+{
+	unsigned int samples = 0, caches = 0, insns = 0, retired = 0;
+	struct perf_event_header *h;
+	uint64_t before = 0;
+	struct loads loads;
+	struct ring ring;
+	bool two;
+
+	need_precise();
+	two = part_is_one_of(with_two_latencies);
+	if (!open_loads(&loads, PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_TIME))
+		return no_loads_on_core2();
+	sample_loads(loads.enable, loads.fd, &ring);
+	for (; (h = ring_find(&ring, PERF_RECORD_SAMPLE)); samples++) {
+		union perf_sample_weight weight;
+		uint64_t cycles, retire;
+		struct sample s;
+
+		sample_parse(&s, h, &loads.attr);
+		weight.full = s.weight;
+		cycles = cycles_of_load(s.addr);
+		caches += weight.var1_dw != (two ? cycles / 2 : cycles);
+		insns += weight.var2_w != (two ? cycles : 0);
+		/* The clock rounds to a nanosecond. */
+		retire = two ? retire_cycles(before, s.time) : 0;
+		retired += before && llabs((int64_t)(weight.var3_w - retire)) > two;
+		before = s.time;
+	}
+	return expect(samples > 50, "%u samples", samples) &
+	       expect_eq("wrong latencies of the caches", caches, 0) &
+	       expect_eq("wrong latencies of the instruction", insns, 0) &
+	       expect_eq("wrong latencies of the retirement", retired, 0);
 }
 
 /* Each sample of the event's loads has the address that RSI had. */
@@ -463,7 +709,7 @@ static bool load_samples_have_address(int fd, const struct perf_event_attr *attr
 	struct perf_event_header *h;
 	struct ring ring;
 
-	sample_loads(fd, &ring);
+	sample_loads(fd, fd, &ring);
 	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
 		struct sample s;
 
@@ -558,16 +804,19 @@ static bool refusals(void)
 }
 
 static const struct test tests[] = {
+	{ "the highest precision is that of the part", level_is_that_of_part },
 	{ "instructions: each sample is at the end of its period", instructions_are_exact },
 	{ "cycles: each sample is at the end of its period", cycles_are_exact },
 	{ "samples at a frequency have the registers of their instruction", frequencies_are_exact },
+	{ "the periods of a frequency add up to the count, over switches", frequencies_add_up },
 	{ "two precise events of a group and a counting one are exact", two_events_are_exact },
 	{ "a task's precise samples are its own, and none is lost", tasks_have_their_own },
-	{ "a switch with precise samples accesses no register of theirs", switches_write_nothing },
+	{ "a switch with precise samples accesses no register of theirs", switches_access_nothing },
 	{ "a call chain begins at the instruction of its sample", chains_begin_there },
 	{ "samples of user space and of the kernel have their addresses", levels_are_kept },
 	{ "XMM registers are sampled where records have them", xmm_is_sampled },
 	{ "loads have their address and latency", loads_have_their_data },
+	{ "the weight of a load has its parts", weights_have_their_parts },
 	{ "any precise event of loads has their addresses", records_have_addresses },
 	{ "events with a threshold, edges or inversion", modified_events },
 	{ "what no precise sample has is refused", refusals },
