@@ -19,6 +19,7 @@ static int fake_init(struct perf_event *event)
 {
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
+	event->hw.idx = -1;
 	if (event->attr.config1)
 		event->destroy = fake_destroy;
 	return event->attr.config1 == FAKE_REFUSES ? -EINVAL : 0;
@@ -28,8 +29,17 @@ static void fake_nop(struct perf_event *event, int flags)
 {
 }
 
+static void fake_update(const struct fake_pmu *f, struct perf_event *event)
+{
+	u64 value = f->value[event->hw.idx];
+
+	local64_add(value - local64_xchg(&event->hw.prev_count, value), &event->count);
+}
+
 static void fake_read(struct perf_event *event)
 {
+	if (event->hw.idx >= 0)
+		fake_update(to_fake(event->pmu), event);
 }
 
 bool fake_pmu_try_assign(const u64 *mask, unsigned int nr, unsigned int taken, int *idx)
@@ -62,12 +72,39 @@ static int fake_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int fr
 	return 0;
 }
 
+static void fake_put_on(struct fake_pmu *f, struct perf_event *event, int idx)
+{
+	local64_set(&event->hw.prev_count, f->value[idx]);
+	event->hw.idx = idx;
+	event->hw.state = 0;
+	f->running[idx] = event;
+}
+
+static void fake_take_off(struct fake_pmu *f, int idx)
+{
+	struct perf_event *event = f->running[idx];
+
+	fake_update(f, event);
+	event->hw.idx = -1;
+	f->running[idx] = NULL;
+}
+
 static void fake_load(struct pmu *pmu, const struct perf_schedule *s)
 {
+	struct perf_event *next[FAKE_COUNTERS] = { };
 	struct fake_pmu *f = to_fake(pmu);
 
 	if (smp_processor_id() != FAKE_CPU)
 		return;
+	for (int i = 0; i < s->nr; i++)
+		next[s->slot[i].idx] = s->slot[i].event;
+	/* First: an event can move to a counter that another one leaves. */
+	for (int idx = 0; idx < FAKE_COUNTERS; idx++)
+		if (f->running[idx] && f->running[idx] != next[idx])
+			fake_take_off(f, idx);
+	for (int idx = 0; idx < FAKE_COUNTERS; idx++)
+		if (next[idx] && f->running[idx] != next[idx])
+			fake_put_on(f, next[idx], idx);
 	f->loaded.nr = s->nr;
 	memcpy(f->loaded.slot, s->slot, s->nr * sizeof(s->slot[0]));
 	f->loads++;
@@ -75,6 +112,10 @@ static void fake_load(struct pmu *pmu, const struct perf_schedule *s)
 
 static void fake_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
 {
+	if (smp_processor_id() != FAKE_CPU)
+		return;
+	for (; mask; mask &= mask - 1)
+		fake_take_off(to_fake(pmu), s->slot[__ffs64(mask)].idx);
 }
 
 int fake_pmu_begin(struct kunit *test)

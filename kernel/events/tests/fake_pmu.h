@@ -20,6 +20,8 @@
 /**
  * struct fake_pmu - a PMU, and the last calls of its driver
  * @pmu: the PMU; perf_event_attr::config is the mask of counters that can count an event
+ * @value: value of each counter, to which the test adds what the counter counts
+ * @running: event that each counter of FAKE_CPU counts for; NULL: none
  * @loaded: schedule that FAKE_CPU runs now
  * @loads: schedules loaded on FAKE_CPU so far
  * @destroyed: events destroyed so far
@@ -28,6 +30,8 @@
  */
 struct fake_pmu {
 	struct pmu		pmu;
+	u64			value[FAKE_COUNTERS];
+	struct perf_event	*running[FAKE_COUNTERS];
 	struct perf_schedule	loaded;
 	unsigned int		loads;
 	unsigned int		destroyed;

@@ -527,8 +527,41 @@ static void test_event_that_never_fits(struct kunit *test)
 	fake_pmu_open_mask(test, 1, NULL);
 }
 
+static u64 count_of(struct perf_event *event)
+{
+	u64 enabled, running;
+
+	return perf_event_read_value(event, &enabled, &running);
+}
+
+/* An event has what its counters count while they are its own. */
+static void test_counts_are_of_own_counter(struct kunit *test)
+{
+	struct fake_pmu *f = test->priv;
+	struct perf_event *event = fake_pmu_open_mask(test, BIT(0) | BIT(1), NULL), *other;
+	int first = counter_of(f, event);
+
+	f->value[first] += 5;
+	f->value[!first] += 100;
+	KUNIT_EXPECT_EQ(test, count_of(event), 5);
+	other = fake_pmu_open_mask(test, BIT(first), NULL);
+	KUNIT_EXPECT_EQ(test, counter_of(f, event), !first);
+	KUNIT_EXPECT_EQ(test, counter_of(f, other), first);
+	f->value[first] += 11;
+	f->value[!first] += 7;
+	KUNIT_EXPECT_EQ(test, count_of(event), 12);
+	KUNIT_EXPECT_EQ(test, count_of(other), 11);
+	perf_event_disable(event);
+	f->value[!first] += 100;
+	KUNIT_EXPECT_EQ(test, count_of(event), 12);
+	perf_event_enable(event);
+	f->value[!first] += 1;
+	KUNIT_EXPECT_EQ(test, count_of(event), 13);
+}
+
 static struct kunit_case schedule_cases[] = {
 	KUNIT_CASE(test_what_fits_runs),
+	KUNIT_CASE(test_counts_are_of_own_counter),
 	KUNIT_CASE(test_constraints_move_others),
 	KUNIT_CASE(test_groups_run_whole),
 	KUNIT_CASE(test_group_that_never_fits),
