@@ -150,7 +150,7 @@ static u64 x86_irq_read_status(void)
 	return status;
 }
 
-/* All bits are acknowledged: a counter that the interrupt stopped is off until its bit is cleared. */
+/* All bits are acknowledged: a counter that the interrupt stopped is off while its bit is set. */
 static void x86_irq_ack_status(const struct x86_pmu_cpu *cpu, u64 status)
 {
 	if (x86_pmu_regs.ack_while_on)

@@ -123,8 +123,8 @@ static int by_pmu_name(const void *a, const void *b)
 	return strverscmp(((const struct tally_pmu *)a)->name, ((const struct tally_pmu *)b)->name);
 }
 
-static int collect_pmus(bool (*wanted)(const struct tally_pmu *pmu, const char *pattern),
-			const char *pattern, struct tally_pmu **pmus)
+static int pmu_list(bool (*wanted)(const struct tally_pmu *pmu, const char *pattern),
+		    const char *pattern, struct tally_pmu **pmus)
 {
 	char path[512];
 	struct dirent *entry;
@@ -180,7 +180,7 @@ int tally_pmu_match(const char *pattern, struct tally_pmu **pmus)
 	struct tally_pmu pmu;
 
 	if (tally_pmu_find(pattern, &pmu))
-		return collect_pmus(pmu_wanted_by_name, pattern, pmus);
+		return pmu_list(pmu_wanted_by_name, pattern, pmus);
 	*pmus = malloc(sizeof(pmu));
 	if (!*pmus)
 		return -ENOMEM;
@@ -196,7 +196,7 @@ int tally_pmu_match(const char *pattern, struct tally_pmu **pmus)
  */
 int tally_pmu_cores(struct tally_pmu **pmus)
 {
-	return collect_pmus(pmu_wanted_core, NULL, pmus);
+	return pmu_list(pmu_wanted_core, NULL, pmus);
 }
 
 /* Ranges of bits, "0-7,32-35". */
