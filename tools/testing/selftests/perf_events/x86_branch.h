@@ -112,6 +112,63 @@ static inline bool records_are_a_ring(void)
 	return !(d >> ARCH_LBR_BIT & 1);
 }
 
+/* Parts with records that differ in what can be selected. */
+enum {
+	NO_RECORDS	= 1 << 0,
+	NO_FILTER	= 1 << 1,	/* Core 2, Bonnell: software selects */
+	NEHALEM		= 1 << 2,	/* and Silvermont: an erratum, no direct calls alone */
+	SANDYBRIDGE	= 1 << 3,	/* and Knights Landing */
+	WITH_STACK	= 1 << 4,	/* Haswell and later */
+	AMD_V2		= 1 << 5,
+	WITHOUT_STACK	= NO_FILTER | NEHALEM | SANDYBRIDGE | AMD_V2,
+};
+
+/* Models of family 6. */
+#define INTEL_CORE2		15
+#define INTEL_NEHALEM		26
+#define INTEL_BONNELL		28
+#define INTEL_SANDYBRIDGE	42
+#define INTEL_SILVERMONT	55
+#define INTEL_KNL		87
+
+static inline unsigned int part_of_cpu(void)
+{
+	uint32_t a, b, c, d;
+
+	if (access(CAPS_BRANCHES, F_OK))
+		return NO_RECORDS;
+	if (records_are_amd())
+		return AMD_V2;
+	__cpuid(1, a, b, c, d);
+	switch ((a >> 4 & 0xf) | (a >> 12 & 0xf0)) {
+	case INTEL_CORE2:
+	case INTEL_BONNELL:
+		return NO_FILTER;
+	case INTEL_NEHALEM:
+	case INTEL_SILVERMONT:
+		return NEHALEM;
+	case INTEL_SANDYBRIDGE:
+	case INTEL_KNL:
+		return SANDYBRIDGE;
+	default:
+		return WITH_STACK;
+	}
+}
+
+/* Is a selection of kinds and options one that this part has to refuse? */
+static inline bool part_lacks(uint64_t type)
+{
+	switch (part_of_cpu()) {
+	case NEHALEM:
+		return type & PERF_SAMPLE_BRANCH_CALL;
+	case AMD_V2:
+		return type & (PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_IN_TX |
+			       PERF_SAMPLE_BRANCH_NO_TX | PERF_SAMPLE_BRANCH_ABORT_TX);
+	default:
+		return false;
+	}
+}
+
 static inline struct perf_event_attr branch_attr(uint64_t type)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");

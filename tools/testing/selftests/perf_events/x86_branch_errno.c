@@ -18,42 +18,6 @@
 
 #define NOBODY_ID	65534
 
-/* Parts with records that differ in what can be selected. */
-enum {
-	NO_RECORDS	= 1 << 0,
-	NO_FILTER	= 1 << 1,	/* Core 2: software selects */
-	NEHALEM		= 1 << 2,	/* an erratum: no direct calls alone */
-	SANDYBRIDGE	= 1 << 3,
-	WITH_STACK	= 1 << 4,	/* Haswell and later */
-	AMD_V2		= 1 << 5,
-	WITHOUT_STACK	= NO_FILTER | NEHALEM | SANDYBRIDGE | AMD_V2,
-};
-
-#define INTEL_CORE2		15	/* models of family 6 */
-#define INTEL_NEHALEM		26
-#define INTEL_SANDYBRIDGE	42
-
-static unsigned int part_of_cpu(void)
-{
-	uint32_t a, b, c, d;
-
-	if (access(CAPS_BRANCHES, F_OK))
-		return NO_RECORDS;
-	if (__get_cpuid(0x80000022, &a, &b, &c, &d) && a >> AMD_LBR_BIT & 1)
-		return AMD_V2;
-	__cpuid(1, a, b, c, d);
-	switch ((a >> 4 & 0xf) | (a >> 12 & 0xf0)) {
-	case INTEL_CORE2:
-		return NO_FILTER;
-	case INTEL_NEHALEM:
-		return NEHALEM;
-	case INTEL_SANDYBRIDGE:
-		return SANDYBRIDGE;
-	default:
-		return WITH_STACK;
-	}
-}
-
 static int open_branches(uint64_t type)
 {
 	struct perf_event_attr attr = branch_attr(type);
@@ -89,13 +53,14 @@ static const struct request {
 /* A request succeeds, or its reason names what the part lacks. */
 static bool request_is_answered(const char *name, uint64_t type, bool lacks, uint64_t missing)
 {
-	int fd = open_branches(type);
+	bool none = part_of_cpu() == NO_RECORDS, good;
 	char reason[64];
-	bool good;
+	int fd;
 
 	snprintf(reason, sizeof(reason), "branch_sample_type: this CPU cannot record %#lx",
 		 (long)missing);
-	if (part_of_cpu() == NO_RECORDS)
+	fd = open_branches(type);
+	if (none)
 		good = expect_refused(name, fd, EOPNOTSUPP, "no branch records");
 	else if (lacks)
 		good = expect_refused(name, fd, EOPNOTSUPP, reason);

@@ -26,6 +26,9 @@ extern const char stack_bottom[];
 /* What a task does at the bottom of its stack before it takes samples there. */
 static void (*at_bottom)(void);
 
+/* At another level it does that before the calls of the levels below, which follow then. */
+static unsigned int bottom_level;
+
 #define WITH_FRAMES	\
 	__attribute__((optimize("no-omit-frame-pointer", "no-shrink-wrap")))
 
@@ -35,11 +38,11 @@ static void (*at_bottom)(void);
  */
 WITH_FRAMES static noinline void stack_level(unsigned int level, unsigned long path)
 {
+	if (level == bottom_level && at_bottom)
+		at_bottom();
 	if (!level) {
 		unsigned long n = 600;
 
-		if (at_bottom)
-			at_bottom();
 		/* Here the frame is complete. */
 		asm volatile("stack_bottom: dec %0; jnz stack_bottom" : "+r" (n) : : "cc");
 	} else if (path & 1) {
@@ -107,7 +110,11 @@ static void stacks_open(struct stacks *t, pid_t pid, int cpu)
 	event_enable(t->fd);
 }
 
-static void stacks_count(struct stacks *t, unsigned int least)
+/*
+ * The samples of @pid, 0: of all tasks, that are at the bottom of a stack. Those of other tasks
+ * have all calls of their stacks.
+ */
+static void stacks_count_of(struct stacks *t, pid_t pid, unsigned int least, unsigned int most)
 {
 	struct perf_event_header *h;
 
@@ -119,8 +126,16 @@ static void stacks_count(struct stacks *t, unsigned int least)
 		if (s.ip - (uint64_t)stack_bottom > 3)
 			continue;
 		t->samples++;
-		t->wrong += !stack_is_chain(&s, least);
+		if (pid && (pid_t)s.pid != pid)
+			t->wrong += !stack_is_chain(&s, LEVELS);
+		else
+			t->wrong += !stack_is_chain(&s, least) || *s.branches > most;
 	}
+}
+
+static void stacks_count(struct stacks *t, unsigned int least)
+{
+	stacks_count_of(t, 0, least, depth);
 }
 
 static bool stacks_are_right(struct stacks *t, const char *what, unsigned int least)
@@ -244,7 +259,12 @@ static bool tasks_have_their_stacks(void)
 	return good;
 }
 
-/* The CPU's event stays, and sees of a task what it has called since the switch to it. */
+#define MEET_LEVEL	4
+
+/*
+ * The CPU's event stays. Of the task without an event it sees what it has called since the switch
+ * to it, the last levels; of the other one the stack that was saved, and these levels.
+ */
 static bool stacks_beside_the_cpus(void)
 {
 	static struct stacks cpu, other;
@@ -252,11 +272,14 @@ static bool stacks_beside_the_cpus(void)
 	pid_t pid;
 
 	need_stacks();
+	bottom_level = MEET_LEVEL;
 	pid = begin_turns();
 	stacks_open(&cpu, -1, 0);
 	stacks_open(&other, pid, -1);
 	walk();
-	good = stacks_are_right(&cpu, "stacks of the CPU", 0) &
+	stacks_count_of(&cpu, getpid(), MEET_LEVEL, MEET_LEVEL);
+	good = expect(cpu.samples > WALKS / 2, "%u samples of the CPU", cpu.samples) &
+	       expect_eq("stacks of the CPU", cpu.wrong, 0) &
 	       stacks_are_right(&other, "stacks of the task", LEVELS);
 	kill_child(pid);
 	return good;

@@ -22,9 +22,9 @@
 #define SWITCHES	3000
 #define CPU_PERIOD	311	/* less than two turns of a task */
 #define TASK_PERIOD	61	/* shorter than a child before its loop */
-#define ROUNDS_OF_TURN	3	/* fewer branches than the registers have entries */
 #define FORK_TURNS	50	/* a fork in so many turns */
 #define READ_TURNS	500	/* the ring buffer holds the samples of that many turns */
+#define WAYS_OUT	4	/* entries of the kernel, which a sample does not have */
 #define MAX_PIDS	(4 << 20)
 
 LOOP(other_loop);
@@ -39,6 +39,12 @@ static const uint32_t *const points_of[NR_LOOPS] = {
 
 static bool is_child[MAX_PIDS];
 
+/* A turn has fewer branches than the registers have entries: those of the turn before remain. */
+static unsigned long rounds_of_turn(void)
+{
+	return depth > 16 ? 3 : 1;
+}
+
 /**
  * struct turns - tasks that take turns, and what was found in their samples
  * @fd: the event
@@ -51,6 +57,7 @@ static bool is_child[MAX_PIDS];
  * @own: entries of this loop
  * @foreign: entries of the other loops
  * @kernel: entries with an address of the kernel
+ * @cut: samples without branches of the task before, which the registers had place for
  * @lost: records that report others as lost
  */
 struct turns {
@@ -60,7 +67,7 @@ struct turns {
 	struct perf_event_attr	attr;
 	struct ring		ring;
 	unsigned long		samples[NR_LOOPS];
-	unsigned long		own, foreign, kernel, lost;
+	unsigned long		own, foreign, kernel, cut, lost;
 };
 
 static unsigned long switches_wanted(void)
@@ -72,7 +79,7 @@ static unsigned long switches_wanted(void)
 
 static void run_other(void)
 {
-	other_loop(ROUNDS_OF_TURN);
+	other_loop(rounds_of_turn());
 }
 
 static void fork_turn(void)
@@ -80,7 +87,7 @@ static void fork_turn(void)
 	pid_t pid = MUST(fork());
 
 	if (!pid) {
-		child_loop(ROUNDS_OF_TURN);
+		child_loop(rounds_of_turn());
 		_exit(0);
 	}
 	is_child[pid % MAX_PIDS] = true;
@@ -110,6 +117,7 @@ static void check_entries(struct turns *t, const struct sample *s)
 
 	if (loop >= 0)
 		t->samples[loop]++;
+	t->cut += loop >= 0 && *s->branches < depth - WAYS_OUT;
 	for (uint64_t i = 0; i < *s->branches; i++) {
 		t->kernel += e[i].from >> 63 || e[i].to >> 63;
 		for (int other = 0; other < NR_LOOPS; other++) {
@@ -144,7 +152,7 @@ static void hand_over(struct turns *t, unsigned long turns)
 	for (unsigned long i = 1; i <= turns; i++) {
 		gate_open(&t->go);
 		gate_wait(&t->back);
-		branch_loop(ROUNDS_OF_TURN);
+		branch_loop(rounds_of_turn());
 		if (i % FORK_TURNS == 0)
 			fork_turn();
 		if (i % READ_TURNS == 0)
@@ -168,13 +176,15 @@ static bool turns_are_clean(const struct turns *t, unsigned long turns, bool of_
 		turns / 10, of_cpu ? turns / 10 : 0, turns / FORK_TURNS / 10,
 	};
 
-	ktap_note("%lu turns: samples %lu, other %lu, children %lu; %lu entries of their own loops",
-		  turns, t->samples[SELF], t->samples[OTHER], t->samples[CHILD], t->own);
+	ktap_note("%lu turns: samples %lu, other %lu, children %lu, cut %lu; %lu own entries",
+		  turns, t->samples[SELF], t->samples[OTHER], t->samples[CHILD], t->cut, t->own);
 	for (int i = 0; i < NR_LOOPS; i++)
 		if (!expect(t->samples[i] >= own[i], "%lu samples of task %d", t->samples[i], i))
 			return false;
 	return expect(of_cpu || !t->samples[OTHER], "samples of a task without an event") &&
-	       expect(t->own > turns, "%lu entries of own loops", t->own) &&
+	       expect(t->own > turns * rounds_of_turn() / 3, "%lu entries of own loops",
+		      t->own) &&
+	       expect(t->cut > turns / 100, "%lu samples begin after a switch", t->cut) &&
 	       expect_eq("records lost or throttled", t->lost, 0) &&
 	       expect_eq("entries of other tasks", t->foreign, 0) &&
 	       expect_eq("entries with an address of the kernel", t->kernel, 0);

@@ -11,13 +11,19 @@ LOOP(other_loop);
 
 static int pmu;
 
+/* A switch to another task ends a trace. */
+static inline void run_alone(void)
+{
+	MUST(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 10 }));
+}
+
+/* With page table isolation there is none. */
 static inline void need_bts(void)
 {
 	pmu = perf_pmu_type("intel_bts");
 	if (pmu < 0)
 		skip_case("no PMU intel_bts");
-	/* A switch to another task ends a trace. */
-	MUST(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 10 }));
+	run_alone();
 }
 
 static inline struct perf_event_attr bts_attr(const char *modes)
