@@ -499,15 +499,16 @@ static u32 branch_find_kind(u32 layout, struct perf_branch_entry *e)
 	bool kernel = x86_address_is_kernel(e->from);
 	bool wide = kernel ? IS_ENABLED(CONFIG_X86_64) : user_64bit_mode(task_pt_regs(current));
 	u8 code[BRANCH_CODE_BYTES];
-	unsigned int len, at = 0;
+	unsigned int len, at;
 	u32 kind;
 
 	len = kernel ? branch_read_kernel(e->from, code) : branch_read_user(e->from, code);
-	if (layout & X86_BRANCH_FUSED) {
+	kind = x86_branch_kind_of_code(code, len, wide, e->to - e->from);
+	if (kind == X86_BRANCH_UNKNOWN && layout & X86_BRANCH_FUSED) {
 		at = x86_branch_skip_fused(code, len, wide);
 		e->from += at;
+		kind = x86_branch_kind_of_code(code + at, len - at, wide, e->to - e->from);
 	}
-	kind = x86_branch_kind_of_code(code + at, len - at, wide, e->to - e->from);
 	/* Only a system call or INT leaves user space by its own. */
 	if (!kernel && x86_address_is_kernel(e->to) && len &&
 	    !(kind & (X86_BRANCH_SYSCALL | X86_BRANCH_INT)))
