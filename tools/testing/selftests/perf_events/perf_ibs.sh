@@ -16,7 +16,9 @@ program=$tests/programs/memory
 # A multiple of 16 that is longer than the kernel's part of a sample, on a debug kernel, too.
 period=4112
 runs=24
-grep -q ' kasan_report$' /proc/kallsyms && period=65552 runs=96
+least=4
+# The part of a debug kernel differs from sample to sample: some instructions have few samples.
+grep -q ' kasan_report$' /proc/kallsyms && period=65552 runs=96 least=1
 mkdir -p /tmp/ibs
 cd /tmp/ibs || exit 1
 
@@ -88,7 +90,7 @@ accesses() {
 are_known() {
 	is "other samples" "$(grep -v -x -F -f known $list | sort | uniq -c | sort -nr | head -n 8)" "" || return
 	while read -r access; do
-		within "samples of $access" "$(grep -c -x -F -e "$access" $list)" 4 100000 || return
+		within "samples of $access" "$(grep -c -x -F -e "$access" $list)" $least 100000 || return
 	done <known
 }
 
