@@ -504,15 +504,15 @@ static u32 branch_find_kind(u32 layout, struct perf_branch_entry *e)
 
 	len = kernel ? branch_read_kernel(e->from, code) : branch_read_user(e->from, code);
 	kind = x86_branch_kind_of_code(code, len, wide, e->to - e->from);
+	/* Only a system call or INT leaves user space by its own. */
+	if (!kernel && x86_address_is_kernel(e->to) && len &&
+	    !(kind & (X86_BRANCH_SYSCALL | X86_BRANCH_INT)))
+		return X86_BRANCH_IRQ;
 	if (kind == X86_BRANCH_UNKNOWN && layout & X86_BRANCH_FUSED) {
 		at = x86_branch_skip_fused(code, len, wide);
 		e->from += at;
 		kind = x86_branch_kind_of_code(code + at, len - at, wide, e->to - e->from);
 	}
-	/* Only a system call or INT leaves user space by its own. */
-	if (!kernel && x86_address_is_kernel(e->to) && len &&
-	    !(kind & (X86_BRANCH_SYSCALL | X86_BRANCH_INT)))
-		return X86_BRANCH_IRQ;
 	return kind;
 }
 

@@ -259,8 +259,8 @@ static noinline int x86_irq_traces(void)
  *
  * All counters are stopped before the status is read, so that one value has every overflow. An
  * overflow after the interrupt raises another one, which is usually lost while this one is being
- * handled; the cause is found here. If the other interrupt is delivered nevertheless, no cause is
- * found then. The local APIC has masked the LVT entry by that, so the entry is unmasked in any
+ * handled; the cause is found here. If the other interrupt is delivered nevertheless, it has no
+ * cause. Its delivery has masked the LVT entry of the local APIC, so the entry is unmasked in any
  * case.
  *
  * Context: NMI, or Xen's interrupt.

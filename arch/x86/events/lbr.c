@@ -612,8 +612,8 @@ static unsigned int lbr_snapshot_entries(const struct x86_pmu *xpmu,
  * @cnt: number of entries that fit
  *
  * Recording stops first, so that the branches in here do not replace those of the caller. An NMI
- * that ends meanwhile leaves recording off, also if the freeze of the NMI is why recording was off
- * at the start of that NMI. An NMI can take a snapshot within a snapshot.
+ * that ends meanwhile leaves recording off, even if the freeze by that NMI had stopped recording
+ * before the handler began. An NMI can take a snapshot within a snapshot.
  *
  * Context: any.
  * Return: number of entries; 0 if no loaded event of this CPU has branch records

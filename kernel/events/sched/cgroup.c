@@ -349,10 +349,10 @@ static DEFINE_MUTEX(cgroup_contexts_mutex);
 struct perf_event_context *perf_cgroup_context(struct perf_event *event, int cpu)
 {
 	static struct lock_class_key lock_key;
-	struct perf_event_context **slot = per_cpu_ptr(event->cgrp->ctx, cpu);
+	struct perf_event_context **place = per_cpu_ptr(event->cgrp->ctx, cpu);
 
 	guard(mutex)(&cgroup_contexts_mutex);
-	if (!*slot) {
+	if (!*place) {
 		struct perf_event_context *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL);
 
 		if (!ctx)
@@ -361,10 +361,10 @@ struct perf_event_context *perf_cgroup_context(struct perf_event *event, int cpu
 		lockdep_set_class(&ctx->lock, &lock_key);
 		ctx->cgrp = event->cgrp;
 		/* [cgroup-context] The CPU reads it without a lock. */
-		smp_store_release(slot, ctx);
+		smp_store_release(place, ctx);
 	}
-	perf_ctx_get(*slot);
-	return *slot;
+	perf_ctx_get(*place);
+	return *place;
 }
 
 static void cgroup_task_moved(void *info)

@@ -152,8 +152,8 @@ static void group_member_stop(struct perf_event *event)
  * @event: any member of a group, in a context that is active on no CPU, with the times of all its
  *	events up to date
  *
- * The event moves to EXIT. The lists of its group and its PMU context
- * are left as they are: the caller clears them for all events of the context.
+ * The event moves to EXIT. The lists of its group and its PMU context are left as they are: the
+ * caller clears them for all events of the context.
  *
  * Context: ctx->lock
  */

@@ -59,7 +59,7 @@ static u64 time_running(struct perf_event *event)
 	return running;
 }
 
-static void pinned_displaces_flexible(struct kunit *test, bool task)
+static void pinned_stops_flexible(struct kunit *test, bool task)
 {
 	struct meter *m = test->priv;
 	struct perf_event *flexible, *pinned;
@@ -84,8 +84,8 @@ static void pinned_displaces_flexible(struct kunit *test, bool task)
 static void test_pinned_before_flexible(struct kunit *test)
 {
 	set_up(test, LONG_MS);
-	pinned_displaces_flexible(test, false);
-	pinned_displaces_flexible(test, true);
+	pinned_stops_flexible(test, false);
+	pinned_stops_flexible(test, true);
 }
 
 /* The running task's pinned event takes the unit from the CPU, and the CPU's from the task. */

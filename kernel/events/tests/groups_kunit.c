@@ -117,7 +117,7 @@ static void test_no_debt_from_alone(struct kunit *test)
 }
 
 /* A group that has not run for long does not keep the others from running. */
-static void test_no_claim_from_absence(struct kunit *test)
+static void test_nothing_saved_by_absence(struct kunit *test)
 {
 	struct perf_event_pmu_context *epc = queue_setup(test);
 	struct perf_event *a = queued_group(test, epc), *b = queued_group(test, epc);
@@ -180,7 +180,7 @@ static struct kunit_case groups_cases[] = {
 	KUNIT_CASE(test_slices_in_pieces),
 	KUNIT_CASE(test_uneven_turns),
 	KUNIT_CASE(test_no_debt_from_alone),
-	KUNIT_CASE(test_no_claim_from_absence),
+	KUNIT_CASE(test_nothing_saved_by_absence),
 	KUNIT_CASE(test_interval_gets_shorter),
 	KUNIT_CASE(test_group_order_random),
 	{ }

@@ -185,7 +185,7 @@ static bool pebs_needs_regs(struct perf_event *event)
 	       !is_default_overflow_handler(event);
 }
 
-/* An event that can be on another counter is not on one whose records lack it. */
+/* Where fixed counter 0 has no latency, pebs_init_allowed() leaves it to events that need it. */
 static bool pebs_has_retire_latency(const struct x86_pmu *xpmu, const struct perf_event *event)
 {
 	bool general = xpmu->model->precise->flags & X86_PRECISE_RETIRE_GENERAL;
@@ -618,6 +618,7 @@ static const struct pebs_microcode pebs_microcodes[] = {
  * @stepping: its stepping
  * @revision: revision of its microcode
  *
+ * Context: any.
  * Return: true if it does
  */
 bool intel_pebs_microcode_works(u32 vfm, u8 stepping, u32 revision)

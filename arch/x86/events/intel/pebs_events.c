@@ -313,6 +313,7 @@ const struct x86_precise_line intel_pebs_crestmont = {
  * @line: precise events
  * @config: selection
  *
+ * Context: any.
  * Return: the row; NULL: none
  */
 const struct x86_precise *intel_pebs_find(const struct x86_precise_line *line, u64 config)

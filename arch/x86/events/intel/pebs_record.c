@@ -43,6 +43,7 @@ enum {
  * intel_pebs_record_size - the size of a record
  * @format: format of the records
  *
+ * Context: any, NMI included.
  * Return: bytes; of an adaptive format those of the smallest record
  */
 unsigned int intel_pebs_record_size(unsigned int format)
@@ -54,6 +55,7 @@ unsigned int intel_pebs_record_size(unsigned int format)
  * intel_pebs_record_max - the size of the largest record
  * @format: format of the records
  *
+ * Context: any, NMI included.
  * Return: bytes
  */
 unsigned int intel_pebs_record_max(unsigned int format)
@@ -76,6 +78,7 @@ static unsigned int pebs_adaptive_words(u64 head)
  * @format: format of the records
  * @config: PEBS_DATA_CFG
  *
+ * Context: any, NMI included.
  * Return: bytes
  */
 unsigned int intel_pebs_config_size(unsigned int format, u64 config)
