@@ -363,7 +363,7 @@ static bool waiting_event_may_be_read(void)
 	       expect_between("readings while it waited", waited, 1, UINT64_MAX);
 }
 
-static bool displaced_event_may_be_read(void)
+static bool task_without_counter_reads(void)
 {
 	struct perf_event_attr attr;
 	volatile struct perf_event_mmap_page *page;
@@ -591,7 +591,7 @@ static const struct test tests[] = {
 	{ "a task without such an event may not read", others_may_not_read },
 	{ "a task may read while its event is disabled", stopped_event_may_be_read },
 	{ "a task may read while its event waits", waiting_event_may_be_read },
-	{ "a task may read while its event has lost its counter", displaced_event_may_be_read },
+	{ "a task may read while its event has lost its counter", task_without_counter_reads },
 	{ "closing the last event withdraws access", closing_withdraws_it },
 	{ "a sampling clock grants no access", clocks_do_not_grant_it },
 	{ "setting the sysctl grants access", setting_the_sysctl_grants_it },

@@ -182,7 +182,7 @@ static void *epoll_it(void *unused)
 	return unused;
 }
 
-/* The pinned events of WORK_CPU displace the task's, which fails while both threads sleep. */
+/* The pinned events of WORK_CPU stop the task's, which fails while both threads sleep. */
 static bool failure_is_reported(pid_t pid)
 {
 	struct perf_event_attr attr = pinned_attr();

@@ -269,7 +269,6 @@ static void choose_deep(struct perf_event_attr *attr)
 		attr->config = TAKEN_BRANCHES;
 		attr->freq = 0;
 		attr->sample_period = 1000 + random_below(10000);
-		attr->exclude_idle = 0;
 		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		attr->branch_sample_type = filters[0] | PERF_SAMPLE_BRANCH_USER;
 	} else if (branch_depth && one_in(2)) {
@@ -650,8 +649,8 @@ static bool all_operations(void)
 	ktap_note("%llu forks, %llu times a CPU offline", (unsigned long long)told->forked,
 		  (unsigned long long)told->toggled);
 	good &= expect_between("opened", told->opened, 2 * seconds, UINT64_MAX);
-	/* A short run opens few events of each kind. */
-	if (branch_depth || max_precise)
+	/* A short run, or one of the slow debug kernel, opens few events of each kind. */
+	if ((branch_depth || max_precise) && told->opened >= 300)
 		good &= expect_between("with branches or precise",
 				       told->branches + told->precise, 1, UINT64_MAX);
 	good &= !branch_depth || seconds < 60 ||

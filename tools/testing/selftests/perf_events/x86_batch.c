@@ -726,7 +726,7 @@ static bool other_events_join(void)
 			      t.wrong + u.wrong, 0, exact ? 0 : 10);
 }
 
-/* A store has more records of four words, but less of 58. */
+/* A store has more records of four words, but fewer of 58. */
 #define MANY_RECORDS	1000
 
 /*

@@ -50,9 +50,7 @@ struct worker {
 
 static uint64_t samples_wanted(void)
 {
-	const char *value = getenv("BATCH_SAMPLES");
-
-	return value ? strtoull(value, NULL, 0) : SAMPLES;
+	return env_number("BATCH_SAMPLES", SAMPLES);
 }
 
 /* --------------------------------------------------------------- what a task does */

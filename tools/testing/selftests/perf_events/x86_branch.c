@@ -30,7 +30,7 @@ LOOP(other_loop);
  * @fresh: those of them in which entries from before the loop can follow
  * @turn: samples since the event was enabled
  * @full: those with all entries that the registers must hold
- * @least: of a sample that is not full, the least entries
+ * @least: the fewest entries of a sample that is not full
  * @broken: those with an entry that is none of the loop, or not the next one
  * @kernel: entries with an address of the kernel
  */

@@ -261,7 +261,7 @@ static bool branch_is_named(uint64_t type, const struct perf_branch_entry *e)
  * @least: entries that a sample has at least
  * @samples: those in the loop
  * @broken: those of them with an entry that is not the next one
- * @short_ones: those with less entries than @least
+ * @short_ones: those with fewer entries than @least
  */
 struct finding {
 	struct way	way;
@@ -356,7 +356,7 @@ static bool filter_is_exact(struct finding *f, uint64_t type, const char *name)
 		      f->samples) &
 	       expect(f->broken <= others, "%s,%s: %u of %u samples wrong", name, levels,
 		      f->broken, f->samples) &
-	       expect(f->short_ones <= others, "%s,%s: %u of %u samples have less than %u", name,
+	       expect(f->short_ones <= others, "%s,%s: %u of %u samples have fewer than %u", name,
 		      levels, f->short_ones, f->samples, f->least);
 }
 

@@ -14,9 +14,7 @@
 /* BRANCH_SAMPLES in the environment, a kernel parameter; without it one turn is enough. */
 static inline unsigned int samples_wanted(void)
 {
-	const char *value = getenv("BRANCH_SAMPLES");
-
-	return value ? strtoul(value, NULL, 0) : 1;
+	return env_number("BRANCH_SAMPLES", 1);
 }
 
 /*

@@ -23,7 +23,7 @@
 #define CPU_PERIOD	311	/* less than two turns of a task */
 #define TASK_PERIOD	61	/* shorter than a child before its loop */
 #define FORK_TURNS	50	/* a fork in so many turns */
-#define READ_TURNS	500	/* the ring buffer holds the samples of that many turns */
+#define READ_TURNS	100	/* the ring buffer holds the samples of that many turns */
 #define WAYS_OUT	4	/* entries of the kernel, which a sample does not have */
 #define MAX_PIDS	(4 << 20)
 
@@ -59,6 +59,7 @@ static unsigned long rounds_of_turn(void)
  * @kernel: entries with an address of the kernel
  * @cut: samples without branches of the task before, which the registers had place for
  * @lost: records that report others as lost
+ * @reads: times that the ring was read
  */
 struct turns {
 	int			fd;
@@ -67,14 +68,12 @@ struct turns {
 	struct perf_event_attr	attr;
 	struct ring		ring;
 	unsigned long		samples[NR_LOOPS];
-	unsigned long		own, foreign, kernel, cut, lost;
+	unsigned long		own, foreign, kernel, cut, lost, reads;
 };
 
 static unsigned long switches_wanted(void)
 {
-	const char *value = getenv("BRANCH_SWITCHES");
-
-	return value ? strtoul(value, NULL, 0) : SWITCHES;
+	return env_number("BRANCH_SWITCHES", SWITCHES);
 }
 
 static void run_other(void)
@@ -129,12 +128,17 @@ static void check_entries(struct turns *t, const struct sample *s)
 	}
 }
 
-/* The event is disabled meanwhile: reading samples would make new ones. */
+/*
+ * The event is disabled meanwhile: reading samples would make new ones. It continues with another
+ * period: with one that is in step with the turns, which are alike, some tasks have few samples.
+ */
 static void read_turns(struct turns *t)
 {
+	uint64_t period = t->attr.sample_period - 2 * (t->reads++ % 8);
 	struct perf_event_header *h;
 
 	event_disable(t->fd);
+	MUST(ioctl(t->fd, PERF_EVENT_IOC_PERIOD, &period));
 	while ((h = ring_next(&t->ring))) {
 		struct sample s;
 

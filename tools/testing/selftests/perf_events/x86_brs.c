@@ -52,7 +52,7 @@ static bool files_are_there(void)
  * @samples: their number
  * @full: those with as many branches of the loop as the buffer holds
  * @wrong: those with other branches
- * @late: those of the rest to which the newest branch does not lead
+ * @late: those of the full ones to which the newest branch does not lead
  */
 struct buffers {
 	struct branch	round[ROUND];

@@ -193,7 +193,6 @@ static unsigned int signals_taken(const sigset_t *set)
 #define WATERMARK	2400	/* of 100 records */
 
 /* The interrupt at the watermark is a branch, too, and the last one of its record. */
-
 static bool reader_is_woken(void)
 {
 	struct perf_event_attr attr = bts_attr("u");
@@ -451,7 +450,6 @@ static bool trace_is_exclusive(void)
 	return good;
 }
 
-/* What the trace has no use for is ignored. */
 #define MSR_DEBUGCTL	0x1d9
 #define DEBUGCTL_LBR	1
 
@@ -497,6 +495,7 @@ static bool records_end_before_trace(void)
 	return good;
 }
 
+/* What a trace has no use for is ignored. */
 static bool attributes_are_checked(void)
 {
 	struct perf_event_attr attr = bts_attr("u");
@@ -533,7 +532,7 @@ static const struct test tests[] = {
 	{ "a trace of user space needs permission for the kernel's", trace_needs_permission },
 	{ "the trace excludes branch records and a second trace", trace_is_exclusive },
 	{ "branch records end before a trace begins", records_end_before_trace },
-	{ "attributes and areas that do not suit are refused", attributes_are_checked },
+	{ "attributes without a use are ignored, aux_output is refused", attributes_are_checked },
 };
 
 TESTS_MAIN_SETUP(tests, bts_setup)

@@ -17,12 +17,31 @@ static inline void run_alone(void)
 	MUST(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 10 }));
 }
 
+/* Is a word among the flags of /proc/cpuinfo? */
+static inline bool cpu_has_flag(const char *flag)
+{
+	FILE *f = fopen("/proc/cpuinfo", "r");
+	char line[8192], *word = NULL;
+
+	while (f && !word && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "flags", 5))
+			continue;
+		for (word = strtok(line, "\n "); word && strcmp(word, flag); )
+			word = strtok(NULL, "\n ");
+		break;
+	}
+	if (f)
+		fclose(f);
+	return word;
+}
+
 /* With page table isolation there is none. */
 static inline void need_bts(void)
 {
 	pmu = perf_pmu_type("intel_bts");
 	if (pmu < 0)
-		skip_case("no PMU intel_bts");
+		skip_case(cpu_has_flag("pti") ? "no traces with page table isolation" :
+						"no PMU intel_bts");
 	run_alone();
 }
 

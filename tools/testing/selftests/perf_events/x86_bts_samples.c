@@ -6,6 +6,7 @@
 #include "events.h"
 #include "expect.h"
 #include "harness.h"
+#include "interrupts.h"
 #include "processes.h"
 #include "records.h"
 #include "require.h"
@@ -15,24 +16,6 @@
 #include "x86_bts.h"
 
 #define SAMPLE_PAGES	512
-
-/* Is a word among the flags of /proc/cpuinfo? */
-static bool cpu_has_flag(const char *flag)
-{
-	FILE *f = fopen("/proc/cpuinfo", "r");
-	char line[8192], *word = NULL;
-
-	while (f && !word && fgets(line, sizeof(line), f)) {
-		if (strncmp(line, "flags", 5))
-			continue;
-		for (word = strtok(line, "\n "); word && strcmp(word, flag); )
-			word = strtok(NULL, "\n ");
-		break;
-	}
-	if (f)
-		fclose(f);
-	return word;
-}
 
 /* Samples need the store and its records of 64-bit addresses, but not the PMU of traces. */
 static void need_store(void)
@@ -115,41 +98,22 @@ static bool samples_are_exact(void)
 	return good & walk_is_exact(&w, 1000, 1) & expect_eq("in the end", perf_count(fd), n);
 }
 
-/* Interrupts of the counters so far. */
-static unsigned long pmi_count(void)
-{
-	char line[512], *at, *end;
-	unsigned long sum = 0, n;
-	FILE *f = fopen("/proc/interrupts", "r");
-
-	while (f && fgets(line, sizeof(line), f)) {
-		at = strstr(line, "PMI:");
-		if (!at)
-			continue;
-		for (at += 4; n = strtoul(at, &end, 10), end != at; at = end)
-			sum += n;
-	}
-	if (f)
-		fclose(f);
-	return sum;
-}
-
 /* 64 KiB hold 2730 records; the interrupt is due with 2560. */
 static bool samples_share_interrupts(void)
 {
 	struct perf_event_attr attr = each_attr();
 	struct walk w = NEW_WALK;
-	unsigned long before, after;
+	unsigned int before, after;
 	struct ring ring;
 	int fd;
 
 	require_exact_instructions();
 	fd = open_each(&ring, &attr);
-	before = pmi_count();
+	before = pmis();
 	event_enable(fd);
 	branch_loop(5000);
 	event_disable(fd);
-	after = pmi_count();
+	after = pmis();
 	walk_samples(&ring, &attr, &w);
 	return walk_is_exact(&w, 5000, 1) &
 	       expect_between("interrupts", after - before, 35000 / 2730, 35000 / 2560 + 1);

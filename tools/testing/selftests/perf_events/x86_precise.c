@@ -22,9 +22,7 @@
 
 static unsigned int samples_wanted(void)
 {
-	const char *value = getenv("PRECISE_SAMPLES");
-
-	return value ? strtoul(value, NULL, 0) : 1;
+	return env_number("PRECISE_SAMPLES", 1);
 }
 
 /* The model number of a part of family 6; 0: another family. */
@@ -803,6 +801,52 @@ static bool refusals(void)
 	return good & expect_errno("XMM of user space", perf_open(&attr, 0, -1, -1, 0), EINVAL);
 }
 
+#define GRANITE_RAPIDS	173
+#define FIXED_INDEX	0x40000000	/* perf_event_mmap_page::index of fixed counters */
+
+/* On this part fixed counter 0, which precise_ip 3 needs, has no latency of the retirement. */
+static bool retirement_has_its_counter(void)
+{
+	bool good = true;
+
+	need_precise();
+	if (model_of_part() != GRANITE_RAPIDS)
+		skip_case("all counters or none have the latency of a retirement");
+	for (unsigned int precise = 1; precise <= max_precise; precise++) {
+		struct perf_event_attr attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, precise);
+		unsigned int samples = 0, retired = 0, index;
+		struct perf_event_header *h;
+		struct ring ring;
+		int fd;
+
+		attr.sample_type |= PERF_SAMPLE_WEIGHT_STRUCT;
+		/* Programs have the index of an event with an interrupt for each sample only. */
+		attr.wakeup_events = 1;
+		fd = open_self(&attr, -1);
+		if (!ring_map(&ring, fd, 64))
+			fail_case("mmap");
+		event_enable(fd);
+		precise_loop(ROUNDS, 0);
+		index = ring.page->index;
+		event_disable(fd);
+		while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+			union perf_sample_weight weight;
+			struct sample s;
+
+			sample_parse(&s, h, &attr);
+			weight.full = s.weight;
+			samples++;
+			retired += weight.var3_w != 0;
+		}
+		good &= expect(samples > 50, "%u samples", samples) &
+			expect_eq("samples with a retirement", retired, precise < 3 ? samples : 0) &
+			expect_eq("index of the counter", index >= FIXED_INDEX, precise == 3);
+		ring_unmap(&ring);
+		close(fd);
+	}
+	return good;
+}
+
 static const struct test tests[] = {
 	{ "the highest precision is that of the part", level_is_that_of_part },
 	{ "instructions: each sample is at the end of its period", instructions_are_exact },
@@ -817,6 +861,7 @@ static const struct test tests[] = {
 	{ "XMM registers are sampled where records have them", xmm_is_sampled },
 	{ "loads have their address and latency", loads_have_their_data },
 	{ "the weight of a load has its parts", weights_have_their_parts },
+	{ "the latency of a retirement needs another counter", retirement_has_its_counter },
 	{ "any precise event of loads has their addresses", records_have_addresses },
 	{ "events with a threshold, edges or inversion", modified_events },
 	{ "what no precise sample has is refused", refusals },

@@ -29,12 +29,12 @@
 #define AROUND		8000
 
 /*
- * A task that reads the registers. @loops: in a turn; @cpu: of the first turn, it moves if @cpus is
- * more than 1; @last: slots that were read last. Turns with @wrong registers, with @more slots than
+ * A task that reads the registers. @loops: in a turn; it moves with each turn if @cpus is more
+ * than 1; @last: slots that were read last. Turns with @wrong registers, with @more slots than
  * those of the loop, and on another CPU than the turn before.
  */
 struct reader {
-	unsigned int	loops, cpu, cpus, wrong, more, moved;
+	unsigned int	loops, cpus, wrong, more, moved;
 	uint64_t	last;
 	int		fd[1 + METRICS];
 	volatile struct perf_event_mmap_page *page[1 + METRICS];
@@ -94,14 +94,14 @@ static bool run_reader(struct reader *me, struct gate *to_other, struct gate *fr
 {
 	unsigned int most = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? TURNS / 20 : 0;
 
-	MUST(pin_to_cpu(me->cpu));
+	MUST(pin_to_cpu(0));
 	open_reader(me);
 	for (unsigned int turn = 0; turn < TURNS; turn++) {
 		int before = sched_getcpu();
 
 		if (turn || !begins)
 			gate_wait(from_other);
-		MUST(pin_to_cpu((me->cpu + turn) % me->cpus));
+		MUST(pin_to_cpu(turn % me->cpus));
 		me->moved += sched_getcpu() != before;
 		run_loop(me->loops);
 		read_registers(me, turn);
