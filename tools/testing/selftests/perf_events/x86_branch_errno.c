@@ -263,9 +263,10 @@ static bool index_is_of_the_newest(void)
 	}
 	ring_unmap(&ring);
 	close(fd);
+	/* Of few registers the newest is often the same one again. */
 	return expect(t.samples >= 10, "%u samples", t.samples) &
 	       expect_eq("indices that no register has", t.wrong, 0) &
-	       (records_are_a_ring() ? expect(t.different > t.samples / 2, "%u of %u differ",
+	       (records_are_a_ring() ? expect(t.different > t.samples / 8, "%u of %u differ",
 					      t.different, t.samples) :
 				       expect_eq("indices that differ", t.different, 0));
 }
