@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Branch records: opcodes, filters, and the layouts of the registers. */
 #include <kunit/test.h>
+#include <linux/mman.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 
 #include "../branch.h"
 #include "../exclusive.h"
@@ -393,6 +395,28 @@ static void fused_branches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, x86_branch_skip_fused(cmp, 3, true), 0);
 }
 
+/* An interrupt has the address of the instruction to return to, not of a branch behind that. */
+static void interrupts_are_not_fused(struct kunit *test)
+{
+	static const u8 cmp[] = { 0x48, 0x39, 0xd8, 0x75, 0x10 };	/* cmp %rbx, jne */
+	u32 layout = X86_BRANCH_TO_VALID | X86_BRANCH_FUSED;
+	struct x86_branch_raw raw = { };
+	struct perf_branch_entry e;
+	unsigned long code;
+
+	code = kunit_vm_mmap(test, NULL, 0, PAGE_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	KUNIT_ASSERT_NE(test, code, 0);
+	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)code, cmp, sizeof(cmp)));
+	raw.from = code;
+	raw.to = code + 0x100;
+	KUNIT_ASSERT_TRUE(test, x86_branch_decode_one(layout, &raw, &e));
+	KUNIT_EXPECT_EQ(test, e.from, code + 3);
+	raw.to = (unsigned long)interrupts_are_not_fused & GENMASK_ULL(57, 0);
+	KUNIT_ASSERT_TRUE(test, x86_branch_decode_one(layout, &raw, &e));
+	KUNIT_EXPECT_EQ(test, e.from, code);
+}
+
 #define LAYOUT	(X86_BRANCH_INFO_MISS | X86_BRANCH_INFO_TX | X86_BRANCH_INFO_CYCLES)
 
 static const struct x86_branch_log branch_log = {
@@ -515,6 +539,7 @@ static struct kunit_case branch_cases[] = {
 	KUNIT_CASE(void_entries_are_left_out),
 	KUNIT_CASE(fused_branches),
 	KUNIT_CASE(fused_branches_are_found),
+	KUNIT_CASE(interrupts_are_not_fused),
 	KUNIT_CASE(entries_of_a_log),
 	KUNIT_CASE(kinds_by_memory),
 	{ }
