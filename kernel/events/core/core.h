@@ -473,7 +473,7 @@ static inline void perf_event_check_move(const struct perf_event *event,
 #endif
 
 /*
- * Stores the state of an event whose times are up to date. All changes of the state of an event in
+ * Stores the state of an event, with its times up to date. All changes of the state of an event in
  * a context are by this function. A kernel with lockdep compares the move with the table of
  * state.c. ctx->lock.
  */

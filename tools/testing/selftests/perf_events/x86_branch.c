@@ -288,7 +288,7 @@ static unsigned int index_beyond(const struct place *last, const struct place *n
  * struct indices - the numbers of the newest register in samples
  * @round: the branches of a round
  * @last: the sample before
- * @ring_moves: the next index can be told
+ * @ring_moves: the next index follows from the last one
  * @pairs: samples after one in the loop
  * @wrong: those with another index than the next one
  * @interrupted: those with the one behind it, and so the way out of another interrupt

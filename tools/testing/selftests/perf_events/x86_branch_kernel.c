@@ -310,7 +310,7 @@ static void check_sample(const struct sample *s, const struct perf_branch_entry 
 			  (long)s->ip, i, (int)*s->branches, (long)e[i].from, (long)e[i].to);
 }
 
-/* Filters whose branches alone the hardware can log; calls and returns have far ones with them. */
+/* With these filters the hardware logs no other branches; with calls and returns, far ones too. */
 #define EXACT_KINDS	(PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_IND_JUMP |	\
 			 PERF_SAMPLE_BRANCH_IND_CALL | PERF_SAMPLE_BRANCH_CALL)
 

@@ -187,7 +187,7 @@ static bool different_filters_take_turns(void)
 			     "any, any_call");
 }
 
-/* Software tells apart what the hardware cannot. */
+/* Software selects by what the hardware has no filter for. */
 static bool same_filter_is_shared(void)
 {
 	uint64_t any = PERF_SAMPLE_BRANCH_ANY, ret = PERF_SAMPLE_BRANCH_ANY_RETURN;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Samples of branch_loop(): how many are taken, and what the registers hold at each of them. The
- * address of a sample tells which branch was the newest, and the part of the processor which
- * branches its filter logs.
+ * newest branch follows from the address of a sample, the branches that are logged from the filter
+ * and the part.
  */
 #ifndef PERF_TEST_X86_BRANCH_SAMPLES_H
 #define PERF_TEST_X86_BRANCH_SAMPLES_H

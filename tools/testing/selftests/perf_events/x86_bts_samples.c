@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events with period 1 whose samples are the records of the branch trace store: every branch of a
+ * Events with period 1: the samples are the records of the branch trace store, every branch of a
  * program with known branches, shared interrupts, tasks, children, other periods, refusals.
  */
 #include "events.h"

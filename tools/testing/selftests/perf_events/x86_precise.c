@@ -36,8 +36,8 @@ static unsigned int model_of_part(void)
 
 /*
  * The levels by model number. 2: the record has the address of the instruction, or branch records
- * lead to it; and with 3 there is an event whose samples are distributed evenly (PREC_DIST), or its
- * like. Merom has errata, and so has Sandy Bridge with old microcode.
+ * lead to it; and with 3 there is an event with samples that are distributed evenly (PREC_DIST), or
+ * its like. Merom has errata, and so has Sandy Bridge with old microcode.
  */
 static const struct {
 	unsigned int	level;
