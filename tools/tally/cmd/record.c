@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -605,17 +606,17 @@ static bool record_continues(struct record_run *run, int signal)
 
 static void record_loop(struct record_run *run, struct measure_poll *poll)
 {
-	double shown = measure_now();
+	double due = measure_now() + 1;
 	int signal = 0;
 
 	while (record_continues(run, signal) && poll->open) {
 		if (run->max_size && tally_writer_size(run->writer) >= run->max_size)
 			break;
-		signal = measure_poll_wait(poll, 0.5);
+		signal = measure_poll_wait(poll, fmin(0.5, fmax(0, due - measure_now())));
 		record_pass(run);
-		if (measure_now() - shown >= 1) {
-			shown = measure_now();
+		if (measure_now() >= due) {
 			record_progress(run, false);
+			due = measure_now() + 1;
 		}
 	}
 }
