@@ -19,22 +19,39 @@
 /**
  * struct pmuv3_batch - events that are loaded, updated or unloaded together
  * @nr: number of events
+ * @special: an event has a flag of PMUV3_EVT_SPECIAL
+ * @counters: mask of the counter indices, of a chained pair the upper one
  * @event: events
  * @idx: counter index of each event, with PMUV3_BATCH_PAIR for a chained pair
  * @now: value of each event's counter or pair, set by pmuv3_read_batch()
  */
 struct pmuv3_batch {
 	unsigned int		nr;
+	bool			special;
+	u64			counters;
 	struct perf_event	*event[ARMPMU_MAX_HWEVENTS];
 	u8			idx[ARMPMU_MAX_HWEVENTS];
 	u64			now[ARMPMU_MAX_HWEVENTS];
 };
 
+static __always_inline void pmuv3_batch_init(struct pmuv3_batch *b)
+{
+	b->nr = 0;
+	b->special = false;
+	b->counters = 0;
+}
+
 static __always_inline void pmuv3_batch_add(struct pmuv3_batch *b, struct perf_event *event,
 					    unsigned int idx)
 {
+	b->counters |= BIT_ULL(idx);
 	b->event[b->nr] = event;
-	b->idx[b->nr] = pmuv3_is_pair(&event->hw, idx) ? idx | PMUV3_BATCH_PAIR : idx;
+	b->idx[b->nr] = idx;
+	if (unlikely(event->hw.flags & PMUV3_EVT_SPECIAL)) {
+		b->special = true;
+		if (pmuv3_is_pair(&event->hw, idx))
+			b->idx[b->nr] |= PMUV3_BATCH_PAIR;
+	}
 	b->nr++;
 }
 
@@ -78,6 +95,16 @@ static inline void pmuv3_set_interrupts(struct pmuv3_cpu *c, u64 which, u64 on)
 	if (change & ~on)
 		write_pmintenclr(change & ~on);
 	c->interrupts ^= change;
+}
+
+/* pmuv3_count_update() for an event without a flag of PMUV3_EVT_SPECIAL. */
+static __always_inline void pmuv3_count_add(struct perf_event *event, u64 now)
+{
+	struct hw_perf_event *hw = &event->hw;
+	u64 delta = now - local64_read(&hw->prev_count);
+
+	local64_set(&hw->prev_count, now);
+	local64_set(&event->count, local64_read(&event->count) + delta);
 }
 
 /*

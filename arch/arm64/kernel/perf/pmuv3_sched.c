@@ -57,8 +57,8 @@ static bool pmuv3_is_withheld(const struct hw_perf_event *hw)
 	return hw->state && hw->config_base & PMUV3_KVM;
 }
 
-static void pmuv3_compute_special(struct pmuv3_writes *w, struct perf_event *event,
-				  unsigned int idx)
+static void pmuv3_compute_special(struct pmuv3_cpu *c, struct pmuv3_writes *w,
+				  struct perf_event *event, unsigned int idx)
 {
 	struct hw_perf_event *hw = &event->hw;
 	u64 counters = pmuv3_counters(hw, idx);
@@ -77,25 +77,33 @@ static void pmuv3_compute_special(struct pmuv3_writes *w, struct perf_event *eve
 	} else if (pmuv3_needs_upper_half(hw, idx)) {
 		w->interrupts |= BIT_ULL(idx);
 	}
+	if (!pmuv3_has_type(c, hw, idx) || pmuv3_is_withheld(hw))
+		w->type |= BIT_ULL(idx);
 }
 
-static void pmuv3_compute_writes(struct pmuv3_cpu *c, struct pmuv3_writes *w,
-				 struct perf_event *event, unsigned int idx)
+static __always_inline void pmuv3_compute_writes(struct pmuv3_cpu *c, struct pmuv3_writes *w,
+						 const struct pmuv3_batch *b)
 {
-	struct hw_perf_event *hw = &event->hw;
+	u64 used = 0, type = 0;
+	unsigned int i;
 
-	hw->idx = idx;
-	if (hw->flags & PMUV3_EVT_SPECIAL || hw->state) {
-		pmuv3_compute_special(w, event, idx);
-		if (!pmuv3_has_type(c, hw, idx) || pmuv3_is_withheld(hw))
-			w->type |= BIT_ULL(idx);
-		return;
+	for (i = 0; i < b->nr; i++) {
+		unsigned int idx = b->idx[i] & ~PMUV3_BATCH_PAIR;
+		struct perf_event *event = b->event[i];
+		struct hw_perf_event *hw = &event->hw;
+
+		hw->idx = idx;
+		if (unlikely(hw->flags & PMUV3_EVT_SPECIAL || hw->state)) {
+			pmuv3_compute_special(c, w, event, idx);
+			continue;
+		}
+		used |= BIT_ULL(idx);
+		if (c->type[idx] != hw->config_base)
+			type |= BIT_ULL(idx);
 	}
-
-	w->used |= BIT_ULL(idx);
-	w->enable |= BIT_ULL(idx);
-	if (c->type[idx] != hw->config_base)
-		w->type |= BIT_ULL(idx);
+	w->used |= used;
+	w->enable |= used;
+	w->type |= type;
 }
 
 static void pmuv3_apply_type(struct pmuv3_cpu *c, struct perf_event *event, unsigned int idx)
@@ -167,40 +175,14 @@ static void pmuv3_set_pmcr_e(struct pmuv3_cpu *c)
 	write_pmcr(c->pmcr | ARMV8_PMU_PMCR_E);
 }
 
-/* Programs the counters of a batch with any events. */
-static noinline void pmuv3_program_any(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
+/* Programs the counters of a batch. Nothing is written that has its value already. */
+static __always_inline void pmuv3_program_batch(struct pmuv3_cpu *c,
+						const struct pmuv3_batch *b)
 {
 	struct pmuv3_writes w = {};
-	unsigned int i;
 
-	for (i = 0; i < b->nr; i++)
-		pmuv3_compute_writes(c, &w, b->event[i], b->idx[i] & ~PMUV3_BATCH_PAIR);
+	pmuv3_compute_writes(c, &w, b);
 	if (!pmuv3_no_writes(c, &w))
-		pmuv3_apply_writes(c, &w, b);
-}
-
-/*
- * Programs the counters of a batch. The fast path is for events that only count, on counters that
- * are running, usually with the right type: then there is nothing to write.
- */
-static void pmuv3_program_batch(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
-{
-	struct pmuv3_writes w = {};
-	unsigned int i;
-
-	for (i = 0; i < b->nr; i++) {
-		struct hw_perf_event *hw = &b->event[i]->hw;
-		unsigned int idx = b->idx[i];
-
-		if (hw->flags & PMUV3_EVT_SPECIAL || hw->state)
-			return pmuv3_program_any(c, b);
-		hw->idx = idx;
-		w.used |= BIT_ULL(idx);
-		if (c->type[idx] != hw->config_base)
-			w.type |= BIT_ULL(idx);
-	}
-	w.enable = w.used;
-	if (w.type || w.used & ~(c->enabled & ~c->interrupts))
 		pmuv3_apply_writes(c, &w, b);
 }
 
@@ -240,29 +222,28 @@ static __always_inline void pmuv3_begin_batch(struct pmuv3_cpu *c, struct pmuv3_
 	unsigned int i;
 
 	pmuv3_read_batch(b);
+	c->used |= b->counters;
 	for (i = 0; i < b->nr; i++) {
 		struct perf_event *event = b->event[i];
-		unsigned int idx = event->hw.idx;
+		struct hw_perf_event *hw = &event->hw;
+		unsigned int idx = b->idx[i] & ~PMUV3_BATCH_PAIR;
 
-		if (!(event->hw.flags & PMUV3_EVT_SAMPLES))
-			pmuv3_count_start(event, idx, b->now[i]);
+		hw->idx = idx;
 		c->event[idx] = event;
-		c->used |= BIT_ULL(idx);
+		if (likely(!(hw->flags & PMUV3_EVT_SPECIAL)))
+			local64_set(&hw->prev_count, b->now[i]);
+		else if (!(hw->flags & PMUV3_EVT_SAMPLES))
+			pmuv3_count_start(event, idx, b->now[i]);
 	}
 	pmuv3_set_pmcr_e(c);
 }
 
-static void pmuv3_load_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b)
+/* @user: the task has events with the rdpmc bit. */
+static noinline void pmuv3_load_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b, bool user)
 {
 	pmuv3_program_batch(c, b);
-	pmuv3_begin_batch(c, b);
-}
-
-/* For a task that has events with the rdpmc bit. */
-static noinline void pmuv3_load_batch_user(struct pmuv3_cpu *c, struct pmuv3_batch *b)
-{
-	pmuv3_program_any(c, b);
-	pmuv3_write_own_values(b);
+	if (unlikely(user))
+		pmuv3_write_own_values(b);
 	pmuv3_begin_batch(c, b);
 }
 
@@ -284,46 +265,30 @@ static noinline void pmuv3_stop_batch(struct pmuv3_cpu *c, const struct pmuv3_ba
 	pmuv3_disable_counters(c, mask);
 }
 
+/* Updates the count of any event; a sampling one whose period has ended is marked. */
+static noinline void pmuv3_update_any(struct perf_event *event, u64 now)
+{
+	pmuv3_count_update(event, event->hw.idx, now);
+	if (event->hw.flags & PMUV3_EVT_SAMPLES)
+		armpmu_mark_overdue(&event->hw);
+}
+
 /*
  * Updates the counts of a batch. The counters of sampling events, with @stop those of all events,
  * are stopped first, all by one write.
  */
-static __always_inline void pmuv3_update_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b,
-					       bool stop)
+static noinline void pmuv3_update_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b, bool stop)
 {
 	unsigned int i;
 
-	if (stop || c->interrupts)
+	if (stop || b->special)
 		pmuv3_stop_batch(c, b, stop);
 	pmuv3_read_batch(b);
-	for (i = 0; i < b->nr; i++) {
-		struct perf_event *event = b->event[i];
-
-		pmuv3_count_update(event, event->hw.idx, b->now[i]);
-		if (event->hw.flags & PMUV3_EVT_SAMPLES)
-			armpmu_mark_overdue(&event->hw);
-	}
+	for (i = 0; i < b->nr; i++)
+		pmuv3_update_any(b->event[i], b->now[i]);
 }
 
-static __always_inline void pmuv3_release_batch(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
-{
-	unsigned int i, nr = b->nr;
-
-	for (i = 0; i < nr; i++) {
-		struct perf_event *event = b->event[i];
-		unsigned int idx = event->hw.idx;
-
-		c->event[idx] = NULL;
-		c->used &= ~BIT_ULL(idx);
-		/* A switch leaves the page of an event that user space may not read as it is. */
-		if (unlikely(rcu_access_pointer(event->rb)) &&
-		    (pmuv3_is_user_readable(event) || event->state != PERF_EVENT_STATE_ACTIVE))
-			perf_event_update_userpage(event);
-	}
-}
-
-static __always_inline void pmuv3_batch_add_used(struct pmuv3_batch *b, struct pmuv3_cpu *c,
-						 u64 mask)
+static void pmuv3_batch_add_used(struct pmuv3_batch *b, struct pmuv3_cpu *c, u64 mask)
 {
 	for (mask &= c->used; mask; mask &= mask - 1) {
 		unsigned int idx = __ffs(mask);
@@ -332,14 +297,53 @@ static __always_inline void pmuv3_batch_add_used(struct pmuv3_batch *b, struct p
 	}
 }
 
+/* A switch leaves the page of an event that user space may not read as it is. */
+static noinline void pmuv3_unloaded_mapped(struct perf_event *event)
+{
+	if (pmuv3_is_user_readable(event) || event->state != PERF_EVENT_STATE_ACTIVE)
+		perf_event_update_userpage(event);
+}
+
+/* Updates the counts of a batch; pmuv3_batch_take() has removed the events from the counters. */
+static __always_inline void pmuv3_unload_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b)
+{
+	unsigned int i;
+
+	c->used &= ~b->counters;
+	if (unlikely(b->special))
+		pmuv3_stop_batch(c, b, false);
+	pmuv3_read_batch(b);
+	for (i = 0; i < b->nr; i++) {
+		struct perf_event *event = b->event[i];
+
+		if (likely(!(event->hw.flags & PMUV3_EVT_SPECIAL)))
+			pmuv3_count_add(event, b->now[i]);
+		else
+			pmuv3_update_any(event, b->now[i]);
+		if (unlikely(rcu_access_pointer(event->rb)))
+			pmuv3_unloaded_mapped(event);
+	}
+}
+
+/* Removes an event from its counter and adds the event to a batch. */
+static __always_inline void pmuv3_batch_take(struct pmuv3_batch *b, struct pmuv3_cpu *c,
+					     struct perf_event *event, unsigned int idx)
+{
+	c->event[idx] = NULL;
+	pmuv3_batch_add(b, event, idx);
+}
+
 static noinline void pmuv3_unload_counters(struct pmuv3_cpu *c, u64 mask)
 {
 	struct pmuv3_batch b __uninitialized;
 
-	b.nr = 0;
-	pmuv3_batch_add_used(&b, c, mask);
-	pmuv3_update_batch(c, &b, false);
-	pmuv3_release_batch(c, &b);
+	pmuv3_batch_init(&b);
+	for (; mask; mask &= mask - 1) {
+		unsigned int idx = __ffs(mask);
+
+		pmuv3_batch_take(&b, c, c->event[idx], idx);
+	}
+	pmuv3_unload_batch(c, &b);
 }
 
 /**
@@ -354,7 +358,7 @@ void pmuv3_disclose_loaded(struct pmuv3_cpu *c, u64 counters)
 	struct pmuv3_batch b __uninitialized;
 	unsigned int i;
 
-	b.nr = 0;
+	pmuv3_batch_init(&b);
 	for (counters &= c->used; counters; counters &= counters - 1) {
 		unsigned int idx = __ffs(counters);
 
@@ -416,10 +420,8 @@ static noinline void pmuv3_load_user(struct pmuv3_cpu *c, const struct perf_sche
 {
 	if (s->user && !c->reader)
 		pmuv3_disclose_staying(c, s, stay);
-	if (b->nr && s->user)
-		pmuv3_load_batch_user(c, b);
-	else if (b->nr)
-		pmuv3_load_batch(c, b);
+	if (b->nr)
+		pmuv3_load_batch(c, b, s->user);
 	else if (!s->nr)
 		pmuv3_disable_all(c);
 	pmuv3_user_set_access(c, s->user);
@@ -436,8 +438,8 @@ void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 {
 	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
 	struct pmuv3_batch b __uninitialized;
+	u64 stay = 0, changes = 0;
 	unsigned long daif;
-	u64 stay = 0;
 	unsigned int i;
 
 	lockdep_assert_irqs_disabled();
@@ -445,25 +447,32 @@ void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 		return;
 
 	daif = pmuv3_mask_nmi();
-	b.nr = 0;
+	pmuv3_batch_init(&b);
 	for (i = 0; i < s->nr; i++) {
 		struct perf_event *event = s->slot[i].event;
 		unsigned int idx = s->slot[i].idx;
 
-		if (c->event[idx] == event)
+		if (c->event[idx] == event) {
 			stay |= BIT_ULL(idx);
-		else
-			pmuv3_batch_add(&b, event, idx);
+			continue;
+		}
+		pmuv3_batch_add(&b, event, idx);
+		changes |= event->hw.state | (c->type[idx] ^ event->hw.config_base);
 	}
 
-	if (unlikely(c->used & ~stay))
+	if (unlikely(c->used & ~stay)) {
+		/* KVM's claim of a counter that stops is released: its type becomes unknown. */
+		changes |= c->kvm;
 		pmuv3_unload_counters(c, c->used & ~stay);
+	}
 	if (unlikely(c->reader || s->user))
 		pmuv3_load_user(c, s, &b, stay);
-	else if (b.nr)
-		pmuv3_load_batch(c, &b);
-	else if (!s->nr)
-		pmuv3_disable_all(c);
+	else if (!b.nr)
+		pmuv3_disable_unused(c);
+	else if (unlikely(b.special || changes || b.counters & ~(c->enabled & ~c->interrupts)))
+		pmuv3_load_batch(c, &b, false);
+	else
+		pmuv3_begin_batch(c, &b);
 	pmuv3_unmask_nmi(daif);
 
 	if (unlikely(s->user))
@@ -493,18 +502,16 @@ void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
 		return;
 
 	daif = pmuv3_mask_nmi();
-	b.nr = 0;
+	pmuv3_batch_init(&b);
 	for (i = 0; i < s->nr; i++) {
 		struct perf_event *event = s->slot[i].event;
 		unsigned int idx = s->slot[i].idx;
 
-		if (!(mask & BIT_ULL(i)) || c->event[idx] != event)
-			continue;
-		pmuv3_batch_add(&b, event, idx);
+		if (mask & BIT_ULL(i) && c->event[idx] == event)
+			pmuv3_batch_take(&b, c, event, idx);
 	}
 
-	pmuv3_update_batch(c, &b, false);
-	pmuv3_release_batch(c, &b);
+	pmuv3_unload_batch(c, &b);
 	if (unlikely(c->reader))
 		pmuv3_user_set_access(c, false);
 	pmuv3_unmask_nmi(daif);
@@ -584,16 +591,14 @@ void pmuv3_start(struct perf_event *event, int flags)
 		return;
 
 	daif = pmuv3_mask_nmi();
-	b.nr = 0;
+	pmuv3_batch_init(&b);
 	pmuv3_batch_add(&b, event, event->hw.idx);
-	if (unlikely(c->reader)) {
-		pmuv3_load_batch_user(c, &b);
-	} else if (event->hw.flags & PMUV3_EVT_SAMPLES) {
+	if (!c->reader && event->hw.flags & PMUV3_EVT_SAMPLES) {
 		/* It is on its counter, which is set for the period: nothing is to be read. */
-		pmuv3_program_any(c, &b);
+		pmuv3_program_batch(c, &b);
 		pmuv3_set_pmcr_e(c);
 	} else {
-		pmuv3_load_batch(c, &b);
+		pmuv3_load_batch(c, &b, c->reader);
 	}
 	pmuv3_unmask_nmi(daif);
 	pmuv3_update_user_page(event);
@@ -658,7 +663,7 @@ void pmuv3_power_down(struct arm_pmu *armpmu)
 	unsigned long used = c->used;
 	unsigned int idx;
 
-	b.nr = 0;
+	pmuv3_batch_init(&b);
 	c->suspended = 0;
 	for_each_set_bit(idx, &used, ARMPMU_MAX_HWEVENTS) {
 		if (!(c->event[idx]->hw.state & PERF_HES_STOPPED))
@@ -694,12 +699,10 @@ void pmuv3_power_up(struct arm_pmu *armpmu)
 	unsigned long daif = pmuv3_mask_nmi();
 
 	pmuv3_reread_stopped(c, c->used & ~c->suspended);
-	b.nr = 0;
+	pmuv3_batch_init(&b);
 	pmuv3_batch_add_used(&b, c, c->suspended);
-	if (b.nr && c->reader)
-		pmuv3_load_batch_user(c, &b);
-	else if (b.nr)
-		pmuv3_load_batch(c, &b);
+	if (b.nr)
+		pmuv3_load_batch(c, &b, c->reader);
 	c->suspended = 0;
 	if (c->reader)
 		pmuv3_user_set_access(c, true);

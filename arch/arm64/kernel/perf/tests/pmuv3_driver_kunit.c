@@ -197,12 +197,54 @@ static void kvm_gets_no_counter_of_a_stopped_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t.unloaded, 0);
 }
 
+/* A counting event that KVM switches is replaced by an empty schedule. */
+static void pmuv3_test_replace_last(struct pmuv3_test_kvm *t)
+{
+	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
+	struct pmu *pmu = &c->pmu->pmu;
+
+	t->event->pmu = pmu;
+	t->s->nr = 1;
+	pmuv3_sched_load(pmu, t->s);
+	t->started = c->kvm;
+	t->s->nr = 0;
+	pmuv3_sched_load(pmu, t->s);
+	t->unloaded = c->kvm;
+	t->enabled = c->enabled;
+}
+
+static void the_last_event_leaves_no_counter_to_kvm(struct kunit *test)
+{
+	struct pmuv3_test_kvm t = { .enabled = 1 };
+
+	t.event = kunit_kzalloc(test, sizeof(*t.event), GFP_KERNEL);
+	t.s = kunit_kzalloc(test, sizeof(*t.s), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t.event);
+	KUNIT_ASSERT_NOT_NULL(test, t.s);
+	t.event->hw.idx = -1;
+	t.event->hw.config_base = ARMV8_PMUV3_PERFCTR_INST_RETIRED | PMUV3_KVM_HOST;
+	t.event->attr.exclude_guest = 1;
+	t.s->slot[0].event = t.event;
+
+	get_cpu();
+	if (this_cpu_ptr(&pmuv3_cpu)->pmu && !this_cpu_ptr(&pmuv3_cpu)->used)
+		scoped_guard(irqsave)
+			pmuv3_test_replace_last(&t);
+	else
+		kunit_info(test, "the PMU is in use");
+	put_cpu();
+	KUNIT_EXPECT_EQ(test, t.started, 1);
+	KUNIT_EXPECT_EQ(test, t.unloaded, 0);
+	KUNIT_EXPECT_EQ(test, t.enabled, 0);
+}
+
 static struct kunit_case pmuv3_test_driver_cases[] = {
 	KUNIT_CASE(branches_are_all_branches),
 	KUNIT_CASE(reserved_bus_widths_are_0),
 	KUNIT_CASE_SLOW(counters_stop_after_the_last_event),
 	KUNIT_CASE(counters_without_an_event_interrupt_once),
 	KUNIT_CASE(kvm_gets_no_counter_of_a_stopped_event),
+	KUNIT_CASE(the_last_event_leaves_no_counter_to_kvm),
 	{}
 };
 
