@@ -20,26 +20,55 @@ static bool callchain_store(void *chain, unsigned long address)
 	return !perf_callchain_store(chain, address);
 }
 
-/*
- * A frame record is the address of the caller's frame record and the return address (AAPCS64, "The
- * Frame Pointer"). The stack grows downwards: a caller's record that is not at a higher address is
- * invalid and ends the walk.
+/**
+ * struct callchain_frame - a frame record (AAPCS64, "The Frame Pointer")
+ * @caller: address of the caller's frame record
+ * @ret: return address
  */
-static void callchain_walk_user(struct perf_callchain_entry_ctx *entry, unsigned long frame)
+struct callchain_frame {
+	unsigned long	caller;
+	unsigned long	ret;
+};
+
+/* Both words in one section of accesses to user memory. Page faults are disabled. */
+static __always_inline bool callchain_read_frame(struct callchain_frame *frame,
+						 unsigned long address)
 {
-	unsigned long caller, ret;
+	const struct callchain_frame __user *from = (const void __user *)address;
+
+	if (!user_access_begin(from, sizeof(*from)))
+		return false;
+	unsafe_get_user(frame->caller, &from->caller, fault);
+	unsafe_get_user(frame->ret, &from->ret, fault);
+	user_access_end();
+	return true;
+fault:
+	user_access_end();
+	return false;
+}
+
+/*
+ * Stores the return address of each frame, after an address that perf_callchain_store() has stored.
+ * The stack grows downwards: a caller's record that is not at a higher address is invalid and ends
+ * the walk.
+ */
+static void callchain_walk_user(struct perf_callchain_entry_ctx *entry, unsigned long address)
+{
+	u32 nr = 0, room = entry->max_stack - entry->nr;
+	u64 *ip = &entry->entry->ip[entry->entry->nr];
+	struct callchain_frame frame;
 
 	pagefault_disable();
-	while (frame && IS_ALIGNED(frame, sizeof(u64))) {
-		unsigned long __user *record = (unsigned long __user *)frame;
-
-		if (__get_user(caller, record) || __get_user(ret, record + 1) ||
-		    perf_callchain_store(entry, ptrauth_strip_user_insn_pac(ret)) ||
-		    caller <= frame)
+	while (nr < room && address && IS_ALIGNED(address, sizeof(u64)) &&
+	       callchain_read_frame(&frame, address)) {
+		ip[nr++] = ptrauth_strip_user_insn_pac(frame.ret);
+		if (frame.caller <= address)
 			break;
-		frame = caller;
+		address = frame.caller;
 	}
 	pagefault_enable();
+	entry->entry->nr += nr;
+	entry->nr += nr;
 }
 
 /**
