@@ -10,11 +10,6 @@
 #include "intel/pebs.h"
 #include "pmu.h"
 
-static inline bool x86_counter_is_fixed(unsigned int idx)
-{
-	return idx >= INTEL_PMC_IDX_FIXED;
-}
-
 static inline s64 x86_counter_sign_extend(u64 val, unsigned int width)
 {
 	return (s64)(val << (64 - width)) >> (64 - width);
@@ -190,14 +185,6 @@ void x86_counters_disable(struct x86_pmu_cpu *cpu, u64 counters)
 		x86_select_disable(cpu, idx);
 }
 
-/* Control bits of a fixed counter for a selection. */
-static u64 x86_select_fixed_bits(u64 config)
-{
-	return !!(config & ARCH_PERFMON_EVENTSEL_USR) * INTEL_FIXED_0_USER |
-	       !!(config & ARCH_PERFMON_EVENTSEL_OS) * INTEL_FIXED_0_KERNEL |
-	       !!(config & ARCH_PERFMON_EVENTSEL_ANY) * INTEL_FIXED_0_ANYTHREAD;
-}
-
 /* Selection of @event for counter @idx, without enable bits. */
 static u64 x86_select_value(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
 			    unsigned int idx)
@@ -355,25 +342,6 @@ static noinline void x86_select_change(struct x86_pmu_cpu *cpu, struct perf_even
 		x86_select_write(cpu, idx, val);
 }
 
-/*
- * Is the event selected on the counter already? An event without one of these flags has no other
- * registers, and a disabled counter's select is without its enable bit.
- */
-static bool x86_select_is_done(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
-			       unsigned int idx)
-{
-	u64 config = event->hw.config & ~cpu->virt_clear;
-
-	if (event->hw.flags & (X86_EVENT_PRECISE | X86_EVENT_PAIR) || cpu->merged ||
-	    cpu->precise & BIT_ULL(idx))
-		return false;
-	if (x86_counter_is_fixed(idx))
-		config = x86_select_fixed_bits(config) | INTEL_FIXED_0_ENABLE_PMI;
-	else
-		config |= x86_pmu_regs.interrupt | x86_pmu_regs.enable;
-	return cpu->select[idx] == config;
-}
-
 /**
  * x86_select - select an event on a counter
  * @cpu: this CPU
@@ -387,7 +355,10 @@ static bool x86_select_is_done(const struct x86_pmu_cpu *cpu, const struct perf_
  */
 void x86_select(struct x86_pmu_cpu *cpu, struct perf_event *event, unsigned int idx)
 {
-	if (!x86_select_is_done(cpu, event, idx))
+	bool simple = !(event->hw.flags & (X86_EVENT_PRECISE | X86_EVENT_PAIR)) && !cpu->merged &&
+		      !(cpu->precise & BIT_ULL(idx));
+
+	if (!simple || !x86_select_is_done(cpu, event, idx))
 		x86_select_change(cpu, event, idx);
 }
 

@@ -23,6 +23,9 @@
  *
  * - The handler accesses events of the counters in x86_pmu_cpu::irq_owned and of no others. Other
  *   code removes a counter from that set before it programs the counter.
+ * - An overflow of another counter in x86_pmu_cpu::loaded is noted in x86_pmu_cpu::missed; one of a
+ *   counter that is not loaded sets the counter back. A counter is put in that set before its value
+ *   is read for an event.
  * - x86_pmu_cpu::enabled changes by single instructions (x86_cpu_set_bits()).
  *   x86_commit_enabled() then writes the register, and repeats that if the set changed meanwhile.
  * - An update of hw_perf_event::prev_count is a compare and exchange, see x86_event_update(). Code
@@ -541,6 +544,35 @@ static inline u32 x86_rdpmc_index(const struct x86_pmu_cpu *cpu, unsigned int id
 {
 	return idx < INTEL_PMC_IDX_FIXED ? idx + cpu->thread_offset :
 		INTEL_PMC_FIXED_RDPMC_BASE | (idx - INTEL_PMC_IDX_FIXED);
+}
+
+static inline bool x86_counter_is_fixed(unsigned int idx)
+{
+	return idx >= INTEL_PMC_IDX_FIXED;
+}
+
+/* Control bits of a fixed counter for a selection, but for the interrupt. */
+static inline u64 x86_select_fixed_bits(u64 config)
+{
+	return !!(config & ARCH_PERFMON_EVENTSEL_USR) * INTEL_FIXED_0_USER |
+	       !!(config & ARCH_PERFMON_EVENTSEL_OS) * INTEL_FIXED_0_KERNEL |
+	       !!(config & ARCH_PERFMON_EVENTSEL_ANY) * INTEL_FIXED_0_ANYTHREAD;
+}
+
+/*
+ * Is the event, with neither precise samples nor a second counter, selected on a counter that has
+ * neither? A disabled counter's select is without its enable bit.
+ */
+static __always_inline bool x86_select_is_done(const struct x86_pmu_cpu *cpu,
+					       const struct perf_event *event, unsigned int idx)
+{
+	u64 config = event->hw.config & ~cpu->virt_clear;
+
+	if (x86_counter_is_fixed(idx))
+		config = x86_select_fixed_bits(config) | INTEL_FIXED_0_ENABLE_PMI;
+	else
+		config |= x86_pmu_regs.interrupt | x86_pmu_regs.enable;
+	return cpu->select[idx] == config;
 }
 
 /* The value of the counter of @event, which is loaded on this CPU. */

@@ -6,7 +6,7 @@
  * programs (mode 2), or for none (mode 0). A program with CR4.PCE can read every counter of the
  * CPU. Therefore, before it runs, unused counters that reveal activity of other programs are
  * cleared, and unused counters that still run are stopped. Events loaded later do not start from
- * such values either, see x86_sched_load().
+ * such values either, see x86_sched_load_slots().
  *
  * Locks: mmap_lock is held for mapping and unmapping; x86_rdpmc_lock for the mode.
  */

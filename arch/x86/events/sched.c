@@ -132,6 +132,22 @@ static bool x86_sched_assign_simple(const struct x86_pmu *xpmu, struct x86_assig
 	       x86_sched_place_all(xpmu, assign, s, from, 0);
 }
 
+/*
+ * Are there more events than counters that can count any of them? Then the events do not fit. This
+ * is how the first group that has to wait mostly fails in a rotation. A pair takes even more.
+ */
+static bool x86_sched_exceeds(const struct x86_pmu *xpmu, const struct perf_schedule *s)
+{
+	u64 counters = 0;
+	unsigned int i;
+
+	if (xpmu->model->flags & X86_MODEL_NETBURST)
+		return false;	/* the selects decide, see p4_sched_counters() */
+	for (i = 0; i < s->nr; i++)
+		counters |= s->slot[i].event->hw.counters;
+	return s->nr > hweight64(counters);
+}
+
 /**
  * x86_sched_assign - pmu::sched_assign: assign counters to the events of a schedule
  * @pmu: the PMU
@@ -144,12 +160,15 @@ static bool x86_sched_assign_simple(const struct x86_pmu *xpmu, struct x86_assig
 int x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from)
 {
 	const struct x86_pmu *xpmu = to_x86_pmu(pmu);
-	u64 pairs = x86_sched_pairs(xpmu, s);
 	u8 bits[PERF_SCHED_SLOTS] = { };
 	struct x86_assign assign __uninitialized;
 	unsigned int i;
 	bool placed;
+	u64 pairs;
 
+	if (x86_sched_exceeds(xpmu, s))
+		return -ENOSPC;
+	pairs = x86_sched_pairs(xpmu, s);
 	placed = unlikely(pairs) ? x86_sched_assign_pairs(&assign, s, from, pairs) :
 				   x86_sched_assign_simple(xpmu, &assign, s, from);
 	if (!placed)
@@ -249,20 +268,41 @@ void x86_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *
 		x86_lbr_sched_task(cpu);
 }
 
-static void x86_sched_unload_one(struct x86_pmu_cpu *cpu, unsigned int idx, u64 owner)
+static void x86_sched_unload_sampling(struct x86_pmu_cpu *cpu, struct perf_event *event, u64 delta)
 {
-	struct perf_event *event = cpu->event[idx];
 	struct hw_perf_event *hw = &event->hw;
 
-	x86_event_update(event);
-	if (cpu->sampling & BIT_ULL(idx)) {
-		if (local64_read(&hw->period_left) <= 0) {
-			hw->flags |= X86_EVENT_MISSED;
-			cpu->nmi_grace = jiffies + X86_NMI_GRACE;
-		}
-	} else if (unlikely(perf_event_user_page_mapped(event))) {
-		x86_event_keep_value(event, cpu->readable & BIT_ULL(idx));
+	local64_sub(delta, &hw->period_left);
+	if (local64_read(&hw->period_left) <= 0) {
+		hw->flags |= X86_EVENT_MISSED;
+		cpu->nmi_grace = jiffies + X86_NMI_GRACE;
 	}
+}
+
+/*
+ * @event has its counter, but not in irq_owned: the update is that of x86_event_update() without a
+ * compare and exchange. @shift: 64 minus the width of the counter.
+ */
+static __always_inline u64 x86_event_update_unowned(struct perf_event *event, unsigned int shift)
+{
+	s64 now = (s64)(x86_event_read_counter(event) << shift) >> shift;
+	u64 delta = (u64)(now - local64_read(&event->hw.prev_count)) << shift >> shift;
+
+	local64_set(&event->hw.prev_count, now);
+	local64_add(delta, &event->count);
+	return delta;
+}
+
+static __always_inline void x86_sched_unload_one(struct x86_pmu_cpu *cpu, unsigned int idx,
+						 u64 owner, unsigned int shift)
+{
+	struct perf_event *event = cpu->event[idx];
+	u64 delta = x86_event_update_unowned(event, shift);
+
+	if (unlikely(event->hw.flags & X86_EVENT_SAMPLING))
+		x86_sched_unload_sampling(cpu, event, delta);
+	else if (unlikely(perf_event_user_page_mapped(event)))
+		x86_event_keep_value(event, cpu->readable & BIT_ULL(idx));
 	cpu->owner[idx] = event->attach_state & PERF_ATTACH_TASK ? owner : 0;
 	WRITE_ONCE(cpu->event[idx], NULL);
 	/* An ACTIVE event is only switched out or moved: x86_sched_load() updates its user page. */
@@ -340,6 +380,7 @@ void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters)
 {
 	u64 stop = counters & (cpu->sampling | cpu->readable), todo;
 	u64 special = counters & cpu->special;
+	unsigned int shift = 64 - cpu->pmu->width;
 	u64 owner = x86_sched_current_owner();
 
 	lockdep_assert_irqs_disabled();
@@ -349,7 +390,7 @@ void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters)
 		x86_counters_disable(cpu, stop);
 	x86_cpu_clear_bits(irq_owned, counters);
 	for (todo = counters; todo; todo &= todo - 1)
-		x86_sched_unload_one(cpu, __ffs64(todo), owner);
+		x86_sched_unload_one(cpu, __ffs64(todo), owner, shift);
 
 	cpu->sampling &= ~counters;
 	cpu->readable &= ~counters;
@@ -486,18 +527,25 @@ void x86_sched_reselect(struct x86_pmu_cpu *cpu)
 
 /* ---------------------------------------------------------------- onto the CPU */
 
+static __always_inline void x86_sched_set_counter(const struct x86_pmu_cpu *cpu,
+						  struct perf_event *event, unsigned int idx)
+{
+	/* A tag describes the value of the previous counter, not of this one. */
+	if (event->hw.idx != idx)
+		event->hw.last_cpu = -1;
+	event->hw.idx = idx;
+	if (likely(idx < X86_METRIC_BASE))
+		event->hw.event_base_rdpmc = x86_rdpmc_index(cpu, idx);
+}
+
 static void x86_sched_load_select(struct x86_pmu_cpu *cpu, const struct perf_sched_slot *slot)
 {
 	struct perf_event *event = slot->event;
 	unsigned int idx = slot->idx & X86_SLOT_COUNTER;
 
-	/* A tag describes the value of the previous counter, not of this one. */
-	if (event->hw.idx != idx)
-		event->hw.last_cpu = -1;
-	event->hw.idx = idx;
+	x86_sched_set_counter(cpu, event, idx);
 	if (unlikely(idx >= X86_METRIC_BASE))
 		return;
-	event->hw.event_base_rdpmc = x86_rdpmc_index(cpu, idx);
 	if (event->hw.extra_reg.reg)
 		x86_extra_load(cpu, event, slot->idx & X86_SLOT_ALTERNATE);
 	x86_select(cpu, event, idx);
@@ -650,42 +698,30 @@ static noinline void x86_sched_loaded_special(struct x86_pmu_cpu *cpu, u64 taken
 	x86_cpu_set_bits(enabled, paused);
 }
 
-/**
- * x86_sched_load - pmu::sched_load: put the events of a schedule on the assigned counters
- * @pmu: the PMU
- * @s: the schedule, with counters assigned
- *
- * Events that are loaded and not in @s are removed. Events that stay on a counter are not
- * touched.
- *
- * Context: interrupts disabled.
- */
-void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
+static void x86_sched_handle_missed(struct x86_pmu_cpu *cpu, u64 taken)
 {
-	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
-	u64 keep = 0, stop = 0, fresh = 0, taken = 0, pages = 0, paused = 0, todo;
-	unsigned int i, flags = 0;
-	u64 hide;
+	u64 todo;
 
-	lockdep_assert_irqs_disabled();
-	for (i = 0; i < s->nr; i++) {
-		u64 bit = BIT_ULL(s->slot[i].idx & X86_SLOT_COUNTER);
+	for (todo = READ_ONCE(cpu->missed) & taken; unlikely(todo); todo &= todo - 1)
+		x86_event_handle_missed(cpu, cpu->event[__ffs64(todo)]);
+}
 
-		if (x86_sched_slot_stays(cpu, &s->slot[i])) {
-			keep |= bit;
-			continue;
-		}
-		fresh |= BIT_ULL(i);
+/* Puts events on counters; @fresh: their slots in @s. */
+static noinline void x86_sched_load_slots(struct x86_pmu_cpu *cpu, const struct perf_schedule *s,
+					  u64 fresh)
+{
+	u64 stop = 0, taken = 0, paused = 0, hide, todo;
+	unsigned int flags = 0;
+
+	for (todo = fresh; todo; todo &= todo - 1) {
+		const struct perf_sched_slot *slot = &s->slot[__ffs64(todo)];
+		u64 bit = BIT_ULL(slot->idx & X86_SLOT_COUNTER);
+
 		taken |= bit;
-		flags |= s->slot[i].event->hw.flags;
-		if (x86_sched_must_stop(s->slot[i].event))
+		flags |= slot->event->hw.flags;
+		if (x86_sched_must_stop(slot->event))
 			stop |= bit;
 	}
-
-	if (cpu->loaded & ~keep)
-		x86_sched_unload(cpu, cpu->loaded & ~keep);
-	if (!fresh)
-		return;
 	if (unlikely(x86_pmu_regs.prepare))
 		x86_sched_prepare(cpu, s, fresh);
 	/* The periods that records begin, and their size, do not change while there are some. */
@@ -702,20 +738,111 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 	for (todo = fresh; todo; todo &= todo - 1)
 		x86_sched_load_select(cpu, &s->slot[__ffs64(todo)]);
 	x86_select_flush(cpu);
-	for (todo = fresh; todo; todo &= todo - 1) {
-		const struct perf_sched_slot *slot = &s->slot[__ffs64(todo)];
-
-		x86_sched_load_event(cpu, slot, hide);
-		if (unlikely(rcu_access_pointer(slot->event->rb)))
-			pages |= todo & -todo;
-	}
+	for (todo = fresh; todo; todo &= todo - 1)
+		x86_sched_load_event(cpu, &s->slot[__ffs64(todo)], hide);
 	if (unlikely(flags & X86_EVENT_SPECIAL))
 		x86_sched_loaded_special(cpu, taken, paused);
 	x86_commit_enabled(cpu);
-	for (todo = READ_ONCE(cpu->missed) & taken; unlikely(todo); todo &= todo - 1)
-		x86_event_handle_missed(cpu, cpu->event[__ffs64(todo)]);
-	for (; unlikely(pages); pages &= pages - 1)
-		perf_event_update_userpage(s->slot[__ffs64(pages)].event);
+	x86_sched_handle_missed(cpu, taken);
+	for (todo = fresh; todo; todo &= todo - 1)
+		x86_user_base_changed(s->slot[__ffs64(todo)].event);
+}
+
+/*
+ * The counters on which an event that only counts can be loaded by reading the counter: they run,
+ * and what they have counted for others need not be hidden. With CR4.PCE set there is none.
+ */
+static __always_inline u64 x86_sched_running(const struct x86_pmu_cpu *cpu)
+{
+	if (unlikely(x86_pmu_regs.prepare | x86_pmu_regs.netburst) || unlikely(cpu->merged) ||
+	    unlikely(x86_user_reads_counters()))
+		return 0;
+	return cpu->enabled & ~(cpu->precise | cpu->pmu->rtm_counters);
+}
+
+/*
+ * Does loading the event on counter @idx, if that is one of x86_sched_running(), take no more than
+ * reading the counter? A metric has no select, and one of the flags.
+ */
+static __always_inline bool x86_sched_is_plain(const struct x86_pmu_cpu *cpu,
+					       const struct perf_event *event, unsigned int idx)
+{
+	const struct hw_perf_event *hw = &event->hw;
+
+	return !(hw->flags & (X86_EVENT_SAMPLING | X86_EVENT_SPECIAL | X86_EVENT_PAIR)) &&
+	       !hw->extra_reg.reg && !event->attr.exclude_host &&
+	       !perf_event_user_page_mapped(event) && x86_select_is_done(cpu, event, idx);
+}
+
+/*
+ * Puts events that only count on counters that run already; @fresh: their slots in @s, @taken: the
+ * counters. The handler notes an overflow of a counter in loaded as missed: a counter is in that
+ * set before it is read.
+ */
+static __always_inline void x86_sched_load_plain(struct x86_pmu_cpu *cpu,
+						 const struct perf_schedule *s, u64 fresh,
+						 u64 taken)
+{
+	x86_cpu_set_bits(loaded, taken);
+	cpu->dirty &= ~taken;
+	for (; fresh; fresh &= fresh - 1) {
+		const struct perf_sched_slot *slot = &s->slot[__ffs64(fresh)];
+		unsigned int idx = slot->idx & X86_SLOT_COUNTER;
+		struct perf_event *event = slot->event;
+
+		if (unlikely(event->hw.idx != idx))
+			x86_sched_set_counter(cpu, event, idx);
+		x86_sched_load_counting(cpu, event, false);
+		if (event->attr.exclude_guest)
+			cpu->host_only |= BIT_ULL(idx);
+		WRITE_ONCE(cpu->event[idx], event);
+		event->hw.state = 0;
+		x86_user_base_changed(event);
+	}
+	x86_cpu_set_bits(irq_owned, taken);
+	x86_sched_handle_missed(cpu, taken);
+}
+
+/**
+ * x86_sched_load - pmu::sched_load: put the events of a schedule on the assigned counters
+ * @pmu: the PMU
+ * @s: the schedule, with counters assigned
+ *
+ * Events that are loaded and not in @s are removed. Events that stay on a counter are not
+ * touched.
+ *
+ * Context: interrupts disabled.
+ */
+void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
+{
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+	u64 keep = 0, fresh = 0, taken = 0;
+	bool plain = true;
+	unsigned int i;
+
+	lockdep_assert_irqs_disabled();
+	for (i = 0; i < s->nr; i++) {
+		unsigned int idx = s->slot[i].idx & X86_SLOT_COUNTER;
+
+		if (x86_sched_slot_stays(cpu, &s->slot[i])) {
+			keep |= BIT_ULL(idx);
+			continue;
+		}
+		fresh |= BIT_ULL(i);
+		taken |= BIT_ULL(idx);
+		if (!x86_sched_is_plain(cpu, s->slot[i].event, idx))
+			plain = false;
+	}
+
+	if (cpu->loaded & ~keep)
+		x86_sched_unload(cpu, cpu->loaded & ~keep);
+	if (!fresh)
+		return;
+	/* All or none: the members of a group start to count together. */
+	if (plain && !(taken & ~x86_sched_running(cpu)))
+		x86_sched_load_plain(cpu, s, fresh, taken);
+	else
+		x86_sched_load_slots(cpu, s, fresh);
 }
 
 /* ----------------------------------------------------------------- single events */
@@ -804,6 +931,21 @@ static noinline void x86_event_read_batch(struct x86_pmu_cpu *cpu, struct perf_e
 	x86_sched_unpause(cpu, on);
 }
 
+/* Of an event that has more than a counter. Returns false for a counter as any other. */
+static noinline bool x86_event_read_special(struct x86_pmu_cpu *cpu, struct perf_event *event,
+					    u64 bit)
+{
+	if (bit & X86_GUEST_BRANCHES)
+		return true;
+	if (cpu->metrics && event->hw.flags & X86_EVENT_TOPDOWN)
+		x86_topdown_read(cpu, event);
+	else if (cpu->batch & bit)
+		x86_event_read_batch(cpu, event);
+	else
+		return false;
+	return true;
+}
+
 /**
  * x86_event_read - pmu::read: update an event's count
  * @event: event to update; nothing happens unless @event is loaded on this CPU
@@ -817,35 +959,26 @@ static noinline void x86_event_read_batch(struct x86_pmu_cpu *cpu, struct perf_e
 void x86_event_read(struct perf_event *event)
 {
 	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
-	u64 bit;
+	u64 bit, delta;
 
 	lockdep_assert_irqs_disabled();
 	if (!x86_event_is_loaded(cpu, event))
 		return;
 	bit = BIT_ULL(event->hw.idx);
-	if (bit & X86_GUEST_BRANCHES)
+	if (unlikely(event->hw.flags & X86_EVENT_SPECIAL) &&
+	    x86_event_read_special(cpu, event, bit))
 		return;
-	if (unlikely(cpu->metrics) && event->hw.flags & X86_EVENT_TOPDOWN) {
-		x86_topdown_read(cpu, event);
-		return;
-	}
-	if (unlikely(cpu->batch & bit)) {
-		x86_event_read_batch(cpu, event);
-		return;
-	}
-	if (!(cpu->irq_owned & bit)) {
-		/* It is stopped, or the code that the NMI has interrupted programs it. */
-		if (!in_nmi())
+	if (unlikely(!(cpu->irq_owned & bit) || in_nmi())) {
+		/* A counter that is not in irq_owned is stopped, or an NMI found it so. */
+		if (cpu->irq_owned & bit || !in_nmi())
 			x86_event_update(event);
-		return;
-	}
-	if (in_nmi()) {
-		x86_event_update(event);
 		return;
 	}
 
 	x86_cpu_clear_bits(irq_owned, bit);
-	x86_event_update(event);
+	delta = x86_event_update_unowned(event, 64 - cpu->pmu->width);
+	if (event->hw.flags & X86_EVENT_SAMPLING)
+		local64_sub(delta, &event->hw.period_left);
 	/* At the end of its period an event with precise samples waits for a record. */
 	if (unlikely(x86_event_overflowed(event)) && !(event->hw.flags & X86_EVENT_PRECISE)) {
 		x86_event_catch_up(cpu, event, bit, false);

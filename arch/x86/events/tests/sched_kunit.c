@@ -202,6 +202,55 @@ static void nmi_reads_no_half_programmed_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, after, 1ULL);
 }
 
+/*
+ * Loads an event on a counter that runs on and overflows @left instructions after its value was
+ * written. Returns what the event has counted when it leaves again.
+ */
+static u64 sched_load_at_overflow(struct x86_pmu_cpu *cpu, struct perf_schedule *s, s64 left)
+{
+	struct perf_event *event = s->slot[0].event;
+
+	local64_set(&event->count, 0);
+	x86_counter_write(cpu, s->slot[0].idx, -left);
+	x86_sched_load(event->pmu, s);
+	x86_sched_save(event->pmu, s, 1);
+	return local64_read(&event->count);
+}
+
+/* The overflow is before, in and after the load, at each of its instructions. */
+static void overflow_in_a_load_is_no_count(struct kunit *test)
+{
+	struct perf_event *event = sched_new_event(test);
+	struct perf_schedule *s = sched_new_schedule(test);
+	struct x86_pmu_cpu *cpu;
+	unsigned long flags;
+	bool busy = true;
+	u64 most = 0;
+
+	local_irq_save(flags);
+	cpu = this_cpu_ptr(&x86_pmu_cpu);
+	if (cpu->pmu && !cpu->loaded) {
+		busy = false;
+		event->pmu = &cpu->pmu->pmu;
+		event->hw.idx = -1;
+		event->hw.config = x86_generic_select(cpu->pmu, PERF_COUNT_HW_INSTRUCTIONS) |
+				   ARCH_PERFMON_EVENTSEL_OS;
+		sched_load_alone(s, event, __ffs64(cpu->pmu->counters));
+		x86_sched_save(event->pmu, s, 1);
+		atomic_inc(&x86_irq_users);	/* the handler looks at the counters */
+		for (s64 left = 1; left < 500; left++)
+			most = max(most, sched_load_at_overflow(cpu, s, left));
+		atomic_dec(&x86_irq_users);
+		x86_counters_disable(cpu, ~0ULL);
+	}
+	local_irq_restore(flags);
+
+	if (busy)
+		kunit_skip(test, "there are events on this CPU");
+	KUNIT_EXPECT_GT(test, most, 20ULL);
+	KUNIT_EXPECT_LT(test, most, 10000ULL);
+}
+
 #ifdef CONFIG_CPU_SUP_INTEL
 struct sched_limit_case {
 	s64	left, want, found;
@@ -260,6 +309,7 @@ static struct kunit_case x86_pmu_sched_cases[] = {
 	KUNIT_CASE(missed_overflow_is_handled_on_load),
 	KUNIT_CASE(missed_overflow_is_handled_on_reselect),
 	KUNIT_CASE(nmi_reads_no_half_programmed_event),
+	KUNIT_CASE(overflow_in_a_load_is_no_count),
 #ifdef CONFIG_CPU_SUP_INTEL
 	KUNIT_CASE(counter_starts_from_possible_period),
 #endif
