@@ -71,17 +71,11 @@ static int x86_assign_pick(u64 counters, int wish)
 	return fls64(counters) - 1;
 }
 
-/**
- * x86_assign_add - add an event, and move others if necessary
- * @a: the assignment
- * @event: number of the event, 0..X86_ASSIGN_MAX - 1
- * @allowed: set of counters that can count the event
- * @wish: number of the counter to take if that one is free, 0..63; -1: none
- *
- * Context: any.
- * Return: false if the event does not fit; no event has been moved then
+/*
+ * All counters of @event are taken. The search stops at the first event that can move to a free
+ * counter.
  */
-bool x86_assign_add(struct x86_assign *a, unsigned int event, u64 allowed, int wish)
+static noinline bool x86_assign_search(struct x86_assign *a, unsigned int event)
 {
 	u64 seen = 0, todo;
 	u8 queue[X86_ASSIGN_MAX] __uninitialized;
@@ -89,12 +83,11 @@ bool x86_assign_add(struct x86_assign *a, unsigned int event, u64 allowed, int w
 	unsigned int head = 0, tail = 0, e;
 	int c;
 
-	a->allowed[event] = allowed;
 	queue[tail++] = event;
 	while (head < tail) {
 		e = queue[head++];
 		if (a->allowed[e] & a->vacant) {
-			c = x86_assign_pick(a->allowed[e] & a->vacant, e == event ? wish : -1);
+			c = x86_assign_pick(a->allowed[e] & a->vacant, -1);
 			from[c] = e;
 			a->vacant &= ~BIT_ULL(c);
 			x86_assign_move_path(a, from, c);
@@ -108,6 +101,26 @@ bool x86_assign_add(struct x86_assign *a, unsigned int event, u64 allowed, int w
 		}
 	}
 	return false;
+}
+
+/**
+ * x86_assign_add - add an event, and move others if necessary
+ * @a: the assignment
+ * @event: number of the event, 0..X86_ASSIGN_MAX - 1
+ * @allowed: set of counters that can count the event
+ * @wish: number of the counter to take if that one is free, 0..63; -1: none
+ *
+ * Context: any.
+ * Return: false if the event does not fit; no event has been moved then
+ */
+bool x86_assign_add(struct x86_assign *a, unsigned int event, u64 allowed, int wish)
+{
+	if (allowed & a->vacant) {
+		x86_assign_seed(a, event, allowed, x86_assign_pick(allowed & a->vacant, wish));
+		return true;
+	}
+	a->allowed[event] = allowed;
+	return x86_assign_search(a, event);
 }
 
 /**
