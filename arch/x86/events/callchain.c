@@ -54,6 +54,11 @@ static unsigned long callchain_code_base(struct pt_regs *regs)
 	return user_mode(regs) && regs->cs != __USER_CS ? callchain_segment_base(regs->cs) : 0;
 }
 
+static noinline unsigned long callchain_linear_ip(struct pt_regs *regs)
+{
+	return regs->ip + callchain_code_base(regs);
+}
+
 #undef perf_instruction_pointer
 /**
  * perf_instruction_pointer - the address of a sample
@@ -67,7 +72,10 @@ unsigned long perf_instruction_pointer(struct pt_regs *regs)
 	if (perf_guest_state())
 		return perf_guest_get_ip();
 
-	return regs->ip + callchain_code_base(regs);
+	/* Usually the base is 0, and no register has to be saved around a call. */
+	if (IS_ENABLED(CONFIG_X86_64) && (!user_mode(regs) || regs->cs == __USER_CS))
+		return regs->ip;
+	return callchain_linear_ip(regs);
 }
 
 #undef perf_misc_flags
