@@ -235,7 +235,6 @@ u64 intel_pebs_weight(const struct x86_pmu *xpmu, const struct perf_event *event
 static void pebs_fill_data(const struct x86_pmu *xpmu, const struct perf_event *event,
 			   const struct intel_pebs_record *r, struct perf_sample_data *data)
 {
-	const struct x86_precise_line *line = xpmu->model->precise;
 	unsigned int kind = event->hw.config_base;
 	u64 type = event->attr.sample_type;
 
