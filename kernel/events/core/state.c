@@ -24,6 +24,7 @@
 
 #include "core.h"
 
+#ifdef CONFIG_PROVE_LOCKING
 #define MOVES_TO(state)	BIT((state) - PERF_EVENT_STATE_DEAD)
 
 static const u8 state_moves[] = {
@@ -43,13 +44,6 @@ static const u8 state_moves[] = {
 		MOVES_TO(PERF_EVENT_STATE_INACTIVE) | MOVES_TO(PERF_EVENT_STATE_EXIT),
 };
 
-static void state_check_move(enum perf_event_state old, enum perf_event_state state)
-{
-	WARN_ONCE(!(state_moves[old - PERF_EVENT_STATE_DEAD] & MOVES_TO(state)),
-		  "perf: event moved from state %d to %d\n", old, state);
-}
-
-#ifdef CONFIG_PROVE_LOCKING
 /**
  * perf_event_check_move - compare a change of an event's state with the table of moves
  * @event: attached to a context
@@ -59,9 +53,12 @@ static void state_check_move(enum perf_event_state old, enum perf_event_state st
  */
 void perf_event_check_move(const struct perf_event *event, enum perf_event_state state)
 {
+	enum perf_event_state old = event->state;
+
 	lockdep_assert_held(&event->ctx->lock);
-	if (event->state != state)
-		state_check_move(event->state, state);
+	WARN_ONCE(old != state &&
+		  !(state_moves[old - PERF_EVENT_STATE_DEAD] & MOVES_TO(state)),
+		  "perf: event moved from state %d to %d\n", old, state);
 }
 #endif
 
@@ -130,12 +127,11 @@ void perf_event_set_state(struct perf_event *event, enum perf_event_state state)
 	lockdep_assert_held(&event->ctx->lock);
 	if (old == state)
 		return;
-	state_check_move(old, state);
 
-	if (event->group_leader == event && was_enabled != enabled)
+	if (event->nr_siblings && was_enabled != enabled)
 		perf_group_update_time(event);
 	else
-		perf_event_update_time(event);
+		perf_event_update_time_again(event);
 	perf_event_store_state(event, state);
 }
 

@@ -21,8 +21,10 @@ static struct perf_event *clocked_event(struct kunit *test, struct perf_event_co
 	event->tstamp = ctx->stamp;
 	event->group_leader = leader ?: event;
 	INIT_LIST_HEAD(&event->sibling_list);
-	if (leader)
+	if (leader) {
+		leader->nr_siblings++;
 		list_add_tail(&event->sibling_list, &leader->sibling_list);
+	}
 	return event;
 }
 
