@@ -22,7 +22,7 @@
 
 static s64 group_queue_slice(const struct perf_event_pmu_context *epc)
 {
-	s64 interval = epc->pmu->hrtimer_interval_ms * (s64)NSEC_PER_MSEC;
+	u64 interval = (u32)epc->pmu->hrtimer_interval_ms * (u64)NSEC_PER_MSEC;
 
 	return interval + perf_slice_tolerance(interval);
 }
@@ -53,7 +53,7 @@ void perf_group_queue_insert(struct perf_event_pmu_context *epc, struct perf_eve
 	s64 slice = group_queue_slice(epc);
 
 	leader->round = clamp(leader->round, epc->round - behind, epc->round + 1);
-	if (leader->slice_left <= slice / 2 || leader->slice_left > 2 * slice)
+	if (leader->slice_left <= slice >> 1 || leader->slice_left > 2 * slice)
 		leader->slice_left = slice;
 	leader->sched_stamp = perf_event_stored_running(leader);
 	group_queue_add(&epc->flexible, leader);
@@ -63,7 +63,7 @@ static __always_inline void group_queue_next_round(struct perf_event_pmu_context
 						   struct perf_event *leader)
 {
 	leader->round = clamp(leader->round + 1, epc->round, epc->round + 2);
-	list_del(&leader->group_entry);
+	__list_del_entry(&leader->group_entry);
 	group_queue_add(&epc->flexible, leader);
 }
 
@@ -106,11 +106,11 @@ static __always_inline bool group_queue_use_slice(struct perf_event_pmu_context 
 	leader->slice_left = min(leader->slice_left, 2 * slice);
 	leader->slice_left -= running - leader->sched_stamp;
 	leader->sched_stamp = running;
-	if (leader->slice_left > slice / 2)
+	if (leader->slice_left > slice >> 1)
 		return false;
 
 	leader->slice_left += slice;
-	if (leader->slice_left <= slice / 2)
+	if (leader->slice_left <= slice >> 1)
 		leader->slice_left = slice;
 	return true;
 }

@@ -128,7 +128,7 @@ bool perf_sched_slice_expired(struct perf_cpu_pmu_context *cpc, struct perf_even
 void perf_sched_rotate(struct perf_cpu_pmu_context *cpc, struct perf_event_pmu_context *epc);
 
 /* By how much a slice may end too early or too late; @interval: multiplexing interval, ns. */
-static inline s64 perf_slice_tolerance(s64 interval)
+static inline u64 perf_slice_tolerance(u64 interval)
 {
 	return interval / 8;
 }

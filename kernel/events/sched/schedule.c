@@ -88,8 +88,6 @@ static __always_inline bool sched_add_member(struct sched_compilation *c, struct
 		return true;
 	if (s->nr == PERF_SCHED_SLOTS)
 		return false;
-	if (event->ctx->task)
-		s->task_mask |= BIT_ULL(s->nr);
 	s->slot[s->nr].event = event;
 	s->slot[s->nr].idx = -1;
 	s->nr++;
@@ -118,6 +116,13 @@ static bool sched_add_group(struct sched_compilation *c, struct perf_event *lead
 static u64 sched_slots(const struct perf_schedule *s)
 {
 	return s->nr ? GENMASK_ULL(s->nr - 1, 0) : 0;
+}
+
+/* The slots from @from on, if there are any, are the task's. */
+static void sched_own_slots(struct perf_schedule *s, unsigned int from)
+{
+	if (s->nr > from)
+		s->task_mask |= GENMASK_ULL(s->nr - 1, from);
 }
 
 /* Drops all slots from @nr on. */
@@ -336,6 +341,16 @@ struct perf_event_pmu_context *perf_sched_base(struct pmu *pmu)
 
 typedef void (*sched_place_fn)(struct sched_compilation *c, struct perf_event_pmu_context *epc);
 
+static __always_inline void sched_place_task(struct sched_compilation *c,
+					     struct perf_event_pmu_context *epc,
+					     sched_place_fn place)
+{
+	unsigned int from = c->s->nr;
+
+	place(c, epc);
+	sched_own_slots(c->s, from);
+}
+
 static noinline void sched_place_cpu_side(struct sched_compilation *c,
 					  struct perf_event_context *ctx, sched_place_fn place)
 {
@@ -403,19 +418,20 @@ static void sched_compile(struct sched_compilation *c, struct perf_cpu_pmu_conte
 			sched_place_pinned(c, epc);
 			c->nr_pinned = c->s->nr;
 			sched_place_flexible(c, epc);
+			sched_own_slots(c->s, 0);
 		}
 		return;
 	}
 	sched_place_cpu_side_pinned(c);
 	if (epc)
-		sched_place_pinned(c, epc);
+		sched_place_task(c, epc, sched_place_pinned);
 	c->nr_pinned = c->s->nr;
 	task_first = epc && epc->slice_nr % 2;
 	if (task_first)
-		sched_place_flexible(c, epc);
+		sched_place_task(c, epc, sched_place_flexible);
 	sched_place_cpu_side_flexible(c, perf_sched_base(c->pmu)->slice_nr);
 	if (epc && !task_first)
-		sched_place_flexible(c, epc);
+		sched_place_task(c, epc, sched_place_flexible);
 }
 
 static void sched_copy(struct perf_schedule *to, const struct perf_schedule *from)
@@ -1039,6 +1055,7 @@ static bool sched_extend(struct perf_event_pmu_context *epc, struct perf_event *
 		sched_truncate(epc->sched, from);
 		return false;
 	}
+	sched_own_slots(epc->sched, from);
 	if (epc->nr_flexible == 1)
 		epc->round = max(epc->round, leader->round);
 	return true;
