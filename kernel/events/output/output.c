@@ -319,18 +319,8 @@ unsigned int perf_output_skip(struct perf_output_handle *handle, unsigned int le
 	return 0;
 }
 
-/**
- * perf_output_custom - append to a record by a function of the caller
- * @handle: the record
- * @copy: called for each contiguous piece of the buffer, with ascending offsets
- * @src: source, passed to @copy
- * @len: bytes to append
- *
- * Context: as perf_output_begin()
- * Return: number of bytes that @copy did not copy; @copy is not called again after it has failed
- */
-unsigned int perf_output_custom(struct perf_output_handle *handle, perf_copy_f copy,
-				const void *src, unsigned int len)
+static __always_inline unsigned int output_by(struct perf_output_handle *handle, perf_copy_f copy,
+					      const void *src, unsigned long len)
 {
 	unsigned long n, left, off = 0;
 
@@ -347,21 +337,28 @@ unsigned int perf_output_custom(struct perf_output_handle *handle, perf_copy_f c
 	return len - off;
 }
 
-#ifndef arch_perf_out_copy_user
-# define arch_perf_out_copy_user output_copy_inatomic
-static unsigned long output_copy_inatomic(void *dst, const void __user *src, unsigned long n)
+/**
+ * perf_output_custom - append to a record by a function of the caller
+ * @handle: the record
+ * @copy: called for each contiguous piece of the buffer, with ascending offsets
+ * @src: source, passed to @copy
+ * @len: bytes to append
+ *
+ * Context: as perf_output_begin()
+ * Return: number of bytes that @copy did not copy; @copy is not called again after it has failed
+ */
+unsigned int perf_output_custom(struct perf_output_handle *handle, perf_copy_f copy,
+				const void *src, unsigned int len)
 {
-	unsigned long left;
-
-	pagefault_disable();
-	left = __copy_from_user_inatomic(dst, src, n);
-	pagefault_enable();
-	return left;
+	return output_by(handle, copy, src, len);
 }
+
+#ifndef arch_perf_out_copy_user
+# define arch_perf_out_copy_user __copy_from_user_inatomic
 #endif
 
-static unsigned long output_copy_user_piece(void *dst, const void *src, unsigned long off,
-					    unsigned long n)
+static __always_inline unsigned long output_copy_user_piece(void *dst, const void *src,
+							    unsigned long off, unsigned long n)
 {
 	return arch_perf_out_copy_user(dst, (const void __force __user *)src + off, n);
 }
@@ -378,5 +375,10 @@ static unsigned long output_copy_user_piece(void *dst, const void *src, unsigned
 unsigned int perf_output_copy_user(struct perf_output_handle *handle, const void __user *src,
 				   unsigned int len)
 {
-	return perf_output_custom(handle, output_copy_user_piece, (const void __force *)src, len);
+	unsigned int left;
+
+	pagefault_disable();
+	left = output_by(handle, output_copy_user_piece, (const void __force *)src, len);
+	pagefault_enable();
+	return left;
 }
