@@ -147,6 +147,18 @@ static int event_check_aux(struct perf_event *event)
 	return 0;
 }
 
+/*
+ * Children can be embedded if pmu::event_init need not be called for each: what it returned and what
+ * it holds stays valid through the parent, which exists as long as it has children. The attributes
+ * decide about an AUX event, which exec may take from the parent and not from its children.
+ */
+static bool event_has_embeddable_children(struct perf_event *event)
+{
+	return !is_sampling_event(event) && !event->attr.aux_output && !has_aux_action(event) &&
+	       !has_addr_filter(event) &&
+	       (event->event_caps & PERF_EV_CAP_RESIDENT || perf_pmu_has_counters(event->pmu));
+}
+
 static int event_bind_pmu(struct perf_event *event, const struct perf_event_spec *spec)
 {
 	struct pmu *pmu;
@@ -164,6 +176,8 @@ static int event_bind_pmu(struct perf_event *event, const struct perf_event_spec
 		return perf_refuse(-EINVAL, "pid: the PMU counts for whole CPUs only");
 	if (spec->task && (event->cpu >= 0 || perf_pmu_is_partial(pmu)))
 		event->account_flags |= EVENT_BOUND;
+	if (event_has_embeddable_children(event))
+		event->account_flags |= EVENT_EMBEDDABLE;
 	return event_check_aux(event);
 }
 
@@ -260,25 +274,6 @@ struct perf_event *perf_event_alloc(const struct perf_event_spec *spec)
 		return ERR_PTR(ret);
 	}
 	return event;
-}
-
-/**
- * perf_event_is_embeddable - can children of an event be embedded in their context?
- * @parent: event to be inherited
- *
- * They can if pmu::event_init need not be called for each child: what it returned and what it holds
- * stays valid through the parent, which exists as long as it has children. The attributes decide
- * about an AUX event, which exec may take from the parent and not from its children.
- *
- * Context: any
- * Return: true if perf_event_clone() needs no separate allocation
- */
-bool perf_event_is_embeddable(struct perf_event *parent)
-{
-	return !is_sampling_event(parent) && !parent->prog && !parent->attr.aux_output &&
-	       !has_aux_action(parent) && !has_addr_filter(parent) &&
-	       ((parent->event_caps & PERF_EV_CAP_RESIDENT) ||
-		perf_pmu_has_counters(parent->pmu));
 }
 
 static void event_clone_hw(struct hw_perf_event *to, const struct hw_perf_event *from)

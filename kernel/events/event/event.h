@@ -52,7 +52,8 @@ struct perf_event_spec {
 #define EVENT_SIDEBAND	BIT(30)		/* requests side-band records */
 #define EVENT_BOUND	BIT(29)		/* a task's event that some CPUs cannot count */
 #define EVENT_UNUSED	BIT(28)		/* a grace period ago nothing referred to it any more */
-#define EVENT_TRAITS	(EVENT_SIDEBAND | EVENT_BOUND)
+#define EVENT_EMBEDDABLE	BIT(27)		/* its children can be EVENT_EMBEDDED */
+#define EVENT_TRAITS	(EVENT_SIDEBAND | EVENT_BOUND | EVENT_EMBEDDABLE)
 
 static inline bool perf_event_is_sideband(const struct perf_event *event)
 {
@@ -60,7 +61,19 @@ static inline bool perf_event_is_sideband(const struct perf_event *event)
 }
 
 struct perf_event *perf_event_alloc(const struct perf_event_spec *spec);
-bool perf_event_is_embeddable(struct perf_event *parent);
+
+/**
+ * perf_event_is_embeddable - can children of an event be embedded in their context?
+ * @parent: event to be inherited
+ *
+ * Context: any
+ * Return: true if perf_event_clone() needs no separate allocation
+ */
+static inline bool perf_event_is_embeddable(const struct perf_event *parent)
+{
+	return parent->account_flags & EVENT_EMBEDDABLE && !parent->prog;
+}
+
 struct perf_event *perf_event_clone(struct perf_event_context *ctx, struct perf_event_spec *spec);
 void __init perf_event_cache_init(void);
 void perf_event_free(struct perf_event *event);

@@ -32,7 +32,7 @@ struct inherit {
 	struct list_head		to_free;
 };
 
-static bool inherit_is_wanted(const struct perf_event *event, u64 clone_flags)
+static __always_inline bool inherit_is_wanted(const struct perf_event *event, u64 clone_flags)
 {
 	const struct perf_event_attr *a = &event->attr;
 
@@ -98,14 +98,11 @@ static void inherit_set_state(struct perf_event *child, struct perf_event *event
 	}
 }
 
-static struct perf_event *inherit_clone_event(struct inherit *in)
+static noinline struct perf_event *inherit_clone_breakpoint(struct inherit *in)
 {
 	struct perf_event *parent = in->spec.parent;
 	struct perf_event_attr attr __uninitialized;
 	struct perf_event_spec spec = in->spec;
-
-	if (parent->attr.type != PERF_TYPE_BREAKPOINT)
-		return perf_event_clone(in->ctx, &in->spec);
 
 	/* Address and length change together: IOC_MODIFY_ATTRIBUTES. */
 	scoped_guard(mutex, &parent->child_mutex)
@@ -131,7 +128,8 @@ static struct perf_event *inherit_event(struct inherit *in, struct perf_event *e
 	in->spec.cpu = parent->cpu;
 	in->spec.leader = leader;
 	in->spec.parent = parent;
-	child = inherit_clone_event(in);
+	child = parent->attr.type == PERF_TYPE_BREAKPOINT ? inherit_clone_breakpoint(in) :
+							    perf_event_clone(in->ctx, &in->spec);
 	if (IS_ERR(child))
 		return child;
 	inherit_set_state(child, event, parent);

@@ -199,8 +199,8 @@ static void group_stop_members(struct perf_event *leader)
 static int group_try_members(struct perf_event *leader)
 {
 	struct pmu *pmu = leader->pmu_ctx->pmu;
-	/* Counters need no transaction: the schedule has decided that they fit. */
-	bool txn = !perf_pmu_has_counters(pmu);
+	/* Counters, for which the schedule has decided, and resident events need no transaction. */
+	bool txn = !perf_pmu_has_counters(pmu) && !(leader->group_caps & PERF_EV_CAP_RESIDENT);
 	int ret;
 
 	lockdep_assert_held(&leader->ctx->lock);

@@ -480,20 +480,21 @@ static __always_inline bool sched_needs_slots(const struct pmu *pmu,
 	return leader->pmu == pmu || perf_sched_group_needs_slots(pmu, leader);
 }
 
-/* perf_group_stop() for a loop: most groups are an event that counts. */
-static __always_inline void sched_stop_group(struct perf_event *leader)
+/* perf_group_stop() for a loop, at @now by the context's clock: most groups are one event. */
+static __always_inline void sched_stop_group(struct perf_event *leader, u64 now)
 {
 	if (!perf_is_lone_counter(leader) || leader->state != PERF_EVENT_STATE_ACTIVE ||
 	    !list_empty(&leader->freq_entry)) {
 		perf_group_stop(leader);
 		return;
 	}
-	perf_leader_set_active(leader, false);
+	perf_leader_add_time(leader, now);
+	perf_event_set_active(leader, false);
 	perf_group_account(leader);
 }
 
 static void sched_stop_task_groups(struct pmu *pmu, const struct perf_schedule *old,
-				   const struct perf_schedule *new)
+				   const struct perf_schedule *new, u64 now)
 {
 	/* Events in the CPU side's slots may have been freed since @old was compiled. */
 	u64 mark = sched_next_mark(), todo = old->task_mask;
@@ -503,7 +504,7 @@ static void sched_stop_task_groups(struct pmu *pmu, const struct perf_schedule *
 		struct perf_event *leader = old->slot[__ffs64(todo)].event->group_leader;
 
 		if (leader->sched_mark != mark && sched_needs_slots(pmu, leader))
-			sched_stop_group(leader);
+			sched_stop_group(leader, now);
 	}
 }
 
@@ -546,29 +547,36 @@ static noinline bool sched_start_failed(struct perf_schedule *s, struct perf_eve
 	return true;
 }
 
-/* perf_group_start() for a loop. */
-static __always_inline int sched_start_group(struct perf_event *leader)
+/* perf_group_start() for a loop, at @now by the context's clock. */
+static __always_inline int sched_start_group(struct perf_event *leader, u64 now)
 {
 	if (!perf_is_lone_counter(leader) || is_sampling_event(leader))
 		return perf_group_start(leader);
-	perf_leader_set_active(leader, true);
+	perf_leader_add_time(leader, now);
+	perf_event_set_active(leader, true);
 	return 0;
 }
 
-/* Stops the task's groups that are in @old only and starts those that are in the new schedule. */
-static void sched_change_task_groups(const struct perf_schedule *old, struct sched_compilation *c)
+/*
+ * Stops the task's groups that are in @epc's last schedule only, and starts those that are in the
+ * new one.
+ */
+static void sched_change_task_groups(struct perf_event_pmu_context *epc,
+				     struct sched_compilation *c)
 {
+	const struct perf_schedule *old = epc->sched;
 	struct perf_schedule *new = c->s;
+	u64 now = perf_ctx_time(epc->ctx);	/* frozen */
 	unsigned int i = 0;
 
 	if (old->nr)
-		sched_stop_task_groups(c->pmu, old, new);
+		sched_stop_task_groups(c->pmu, old, new, now);
 	while (i < new->nr) {
 		struct perf_event *event = new->slot[i].event, *leader = event->group_leader;
 
 		/* A group that could not start has lost its slots: the next one is in slot i. */
 		if (event->state == PERF_EVENT_STATE_INACTIVE && (new->task_mask & BIT_ULL(i)) &&
-		    unlikely(sched_start_group(leader)))
+		    unlikely(sched_start_group(leader, now)))
 			c->overcommitted |= sched_start_failed(new, leader);
 		else
 			i++;
@@ -744,7 +752,7 @@ static void sched_compile_task(struct perf_cpu_pmu_context *cpc, struct perf_eve
 		sched_compile_base(cpc, base);
 
 	sched_compile(&c, cpc, epc);
-	sched_change_task_groups(epc->sched, &c);
+	sched_change_task_groups(epc, &c);
 	epc->overrides_base = base && sched_cpu_side_differs(c.s, base->sched);
 	sched_copy(epc->sched, c.s);
 	if (!epc->overcommitted)
