@@ -148,9 +148,10 @@ static int event_check_aux(struct perf_event *event)
 }
 
 /*
- * Children can be embedded if pmu::event_init need not be called for each: what it returned and what
- * it holds stays valid through the parent, which exists as long as it has children. The attributes
- * decide about an AUX event, which exec may take from the parent and not from its children.
+ * Children can be embedded if pmu::event_init need not be called for each: what it returned and
+ * what it holds stays valid through the parent, which exists as long as it has children. The
+ * attributes decide about an AUX event, which exec may take from the parent and not from its
+ * children.
  */
 static bool event_has_embeddable_children(struct perf_event *event)
 {

@@ -134,20 +134,17 @@ void pmuv3_write_type(struct pmuv3_cpu *c, unsigned int idx, u64 type)
 		write_pmicfiltr(type & (PMUV3_FILTERS | ARMV8_PMU_EVTYPE_EVENT));
 }
 
-/* Reads the counters from event @i on, the first of which is a pair. */
-static noinline void pmuv3_read_batch_pairs(struct pmuv3_batch *b, unsigned int i)
+/* Reads the counters from entry @e on, the first of which is a pair. */
+static noinline void pmuv3_read_batch_pairs(struct pmuv3_batch *b, struct pmuv3_entry *e)
 {
-	for (; i < b->nr; i++) {
-		unsigned int idx = b->idx[i];
-
-		b->now[i] = idx & PMUV3_BATCH_PAIR ? pmuv3_read_pair(idx & ~PMUV3_BATCH_PAIR) :
-						   pmuv3_read_register(idx);
-	}
+	for (; e < b->end; e++)
+		e->now = e->idx & PMUV3_ENTRY_PAIR ? pmuv3_read_pair(e->idx & ~PMUV3_ENTRY_PAIR) :
+						     pmuv3_read_register(e->idx);
 }
 
 /**
  * pmuv3_read_batch - read the counters of a batch, which continue to run
- * @b: batch; now[] is set
+ * @b: batch; pmuv3_entry::now is set
  *
  * Events are loaded and saved by this same loop with the members of a group in the same order. Each
  * counter is read at the same distance from the previous counter both times, so that the members of
@@ -157,13 +154,11 @@ static noinline void pmuv3_read_batch_pairs(struct pmuv3_batch *b, unsigned int 
  */
 void pmuv3_read_batch(struct pmuv3_batch *b)
 {
-	unsigned int i;
+	struct pmuv3_entry *e, *end = b->end;
 
-	for (i = 0; i < b->nr; i++) {
-		unsigned int idx = b->idx[i];
-
-		if (unlikely(idx & PMUV3_BATCH_PAIR))
-			return pmuv3_read_batch_pairs(b, i);
-		b->now[i] = pmuv3_read_register(idx);
+	for (e = b->entry; e < end; e++) {
+		if (unlikely(e->idx & PMUV3_ENTRY_PAIR))
+			return pmuv3_read_batch_pairs(b, e);
+		e->now = pmuv3_read_register(e->idx);
 	}
 }

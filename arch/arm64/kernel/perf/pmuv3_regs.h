@@ -13,46 +13,60 @@
 
 #include "pmuv3.h"
 
-/* Set in pmuv3_batch::idx for a chained pair. */
-#define PMUV3_BATCH_PAIR	0x80
+/* Set in pmuv3_entry::idx for a chained pair. */
+#define PMUV3_ENTRY_PAIR	0x80
+
+/**
+ * struct pmuv3_entry - an event of a batch
+ * @event: the event
+ * @now: value of the event's counter or pair, set by pmuv3_read_batch()
+ * @idx: counter index of the event, with PMUV3_ENTRY_PAIR for a chained pair
+ */
+struct pmuv3_entry {
+	struct perf_event	*event;
+	u64			now;
+	unsigned int		idx;
+};
 
 /**
  * struct pmuv3_batch - events that are loaded, updated or unloaded together
- * @nr: number of events
+ * @end: behind the last entry
  * @special: an event has a flag of PMUV3_EVT_SPECIAL
  * @counters: mask of the counter indices, of a chained pair the upper one
- * @event: events
- * @idx: counter index of each event, with PMUV3_BATCH_PAIR for a chained pair
- * @now: value of each event's counter or pair, set by pmuv3_read_batch()
+ * @entry: events
  */
 struct pmuv3_batch {
-	unsigned int		nr;
+	struct pmuv3_entry	*end;
 	bool			special;
 	u64			counters;
-	struct perf_event	*event[ARMPMU_MAX_HWEVENTS];
-	u8			idx[ARMPMU_MAX_HWEVENTS];
-	u64			now[ARMPMU_MAX_HWEVENTS];
+	struct pmuv3_entry	entry[ARMPMU_MAX_HWEVENTS];
 };
 
 static __always_inline void pmuv3_batch_init(struct pmuv3_batch *b)
 {
-	b->nr = 0;
+	b->end = b->entry;
 	b->special = false;
 	b->counters = 0;
+}
+
+static __always_inline bool pmuv3_batch_is_empty(const struct pmuv3_batch *b)
+{
+	return b->end == b->entry;
 }
 
 static __always_inline void pmuv3_batch_add(struct pmuv3_batch *b, struct perf_event *event,
 					    unsigned int idx)
 {
+	struct pmuv3_entry *e = b->end++;
+
 	b->counters |= BIT_ULL(idx);
-	b->event[b->nr] = event;
-	b->idx[b->nr] = idx;
+	e->event = event;
+	e->idx = idx;
 	if (unlikely(event->hw.flags & PMUV3_EVT_SPECIAL)) {
 		b->special = true;
 		if (pmuv3_is_pair(&event->hw, idx))
-			b->idx[b->nr] |= PMUV3_BATCH_PAIR;
+			e->idx |= PMUV3_ENTRY_PAIR;
 	}
-	b->nr++;
 }
 
 /* pmuv3_regs.c */

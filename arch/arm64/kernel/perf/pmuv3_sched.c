@@ -84,12 +84,12 @@ static void pmuv3_compute_special(struct pmuv3_cpu *c, struct pmuv3_writes *w,
 static __always_inline void pmuv3_compute_writes(struct pmuv3_cpu *c, struct pmuv3_writes *w,
 						 const struct pmuv3_batch *b)
 {
+	const struct pmuv3_entry *e, *end = b->end;
 	u64 used = 0, type = 0;
-	unsigned int i;
 
-	for (i = 0; i < b->nr; i++) {
-		unsigned int idx = b->idx[i] & ~PMUV3_BATCH_PAIR;
-		struct perf_event *event = b->event[i];
+	for (e = b->entry; e < end; e++) {
+		unsigned int idx = e->idx & ~PMUV3_ENTRY_PAIR;
+		struct perf_event *event = e->event;
 		struct hw_perf_event *hw = &event->hw;
 
 		hw->idx = idx;
@@ -143,12 +143,12 @@ static bool pmuv3_no_writes(const struct pmuv3_cpu *c, const struct pmuv3_writes
 static noinline void pmuv3_apply_writes(struct pmuv3_cpu *c, const struct pmuv3_writes *w,
 					const struct pmuv3_batch *b)
 {
-	unsigned int i;
+	const struct pmuv3_entry *e, *end = b->end;
 
 	pmuv3_disable_counters(c, w->disable | w->stop);
 	c->zero &= ~w->used;
-	for (i = 0; i < b->nr; i++) {
-		struct perf_event *event = b->event[i];
+	for (e = b->entry; e < end; e++) {
+		struct perf_event *event = e->event;
 		unsigned int idx = event->hw.idx;
 
 		if (w->type & BIT_ULL(idx))
@@ -195,10 +195,10 @@ static __always_inline void pmuv3_program_batch(struct pmuv3_cpu *c,
 static noinline void pmuv3_write_own_values(const struct pmuv3_batch *b)
 {
 	bool all = pmuv3_user_access_is_on();
-	unsigned int i;
+	const struct pmuv3_entry *e, *end = b->end;
 
-	for (i = 0; i < b->nr; i++) {
-		struct perf_event *event = b->event[i];
+	for (e = b->entry; e < end; e++) {
+		struct perf_event *event = e->event;
 		struct hw_perf_event *hw = &event->hw;
 		unsigned int idx = hw->idx;
 		u64 value;
@@ -217,25 +217,31 @@ static noinline void pmuv3_write_own_values(const struct pmuv3_batch *b)
 	}
 }
 
-static __always_inline void pmuv3_begin_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b)
+/* The events of a batch, which has been read, are on their counters. */
+static __always_inline void pmuv3_begin_entries(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
 {
-	unsigned int i;
+	const struct pmuv3_entry *e, *end = b->end;
 
-	pmuv3_read_batch(b);
 	c->used |= b->counters;
-	for (i = 0; i < b->nr; i++) {
-		struct perf_event *event = b->event[i];
+	for (e = b->entry; e < end; e++) {
+		struct perf_event *event = e->event;
 		struct hw_perf_event *hw = &event->hw;
-		unsigned int idx = b->idx[i] & ~PMUV3_BATCH_PAIR;
+		unsigned int idx = e->idx & ~PMUV3_ENTRY_PAIR;
 
 		hw->idx = idx;
 		c->event[idx] = event;
 		if (likely(!(hw->flags & PMUV3_EVT_SPECIAL)))
-			local64_set(&hw->prev_count, b->now[i]);
+			local64_set(&hw->prev_count, e->now);
 		else if (!(hw->flags & PMUV3_EVT_SAMPLES))
-			pmuv3_count_start(event, idx, b->now[i]);
+			pmuv3_count_start(event, idx, e->now);
 	}
 	pmuv3_set_pmcr_e(c);
+}
+
+static __always_inline void pmuv3_begin_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b)
+{
+	pmuv3_read_batch(b);
+	pmuv3_begin_entries(c, b);
 }
 
 /* @user: the task has events with the rdpmc bit. */
@@ -252,11 +258,11 @@ static noinline void pmuv3_load_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b
 /* Stops the counters of the sampling events, or with @all of all events of the batch. */
 static noinline void pmuv3_stop_batch(struct pmuv3_cpu *c, const struct pmuv3_batch *b, bool all)
 {
+	const struct pmuv3_entry *e, *end = b->end;
 	u64 mask = 0;
-	unsigned int i;
 
-	for (i = 0; i < b->nr; i++) {
-		struct hw_perf_event *hw = &b->event[i]->hw;
+	for (e = b->entry; e < end; e++) {
+		struct hw_perf_event *hw = &e->event->hw;
 
 		if (all || hw->flags & PMUV3_EVT_SAMPLES)
 			mask |= pmuv3_counters(hw, hw->idx);
@@ -279,13 +285,13 @@ static noinline void pmuv3_update_any(struct perf_event *event, u64 now)
  */
 static noinline void pmuv3_update_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b, bool stop)
 {
-	unsigned int i;
+	const struct pmuv3_entry *e, *end = b->end;
 
 	if (stop || b->special)
 		pmuv3_stop_batch(c, b, stop);
 	pmuv3_read_batch(b);
-	for (i = 0; i < b->nr; i++)
-		pmuv3_update_any(b->event[i], b->now[i]);
+	for (e = b->entry; e < end; e++)
+		pmuv3_update_any(e->event, e->now);
 }
 
 static void pmuv3_batch_add_used(struct pmuv3_batch *b, struct pmuv3_cpu *c, u64 mask)
@@ -307,19 +313,19 @@ static noinline void pmuv3_unloaded_mapped(struct perf_event *event)
 /* Updates the counts of a batch; pmuv3_batch_take() has removed the events from the counters. */
 static __always_inline void pmuv3_unload_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b)
 {
-	unsigned int i;
+	const struct pmuv3_entry *e, *end = b->end;
 
 	c->used &= ~b->counters;
 	if (unlikely(b->special))
 		pmuv3_stop_batch(c, b, false);
 	pmuv3_read_batch(b);
-	for (i = 0; i < b->nr; i++) {
-		struct perf_event *event = b->event[i];
+	for (e = b->entry; e < end; e++) {
+		struct perf_event *event = e->event;
 
 		if (likely(!(event->hw.flags & PMUV3_EVT_SPECIAL)))
-			pmuv3_count_add(event, b->now[i]);
+			pmuv3_count_add(event, e->now);
 		else
-			pmuv3_update_any(event, b->now[i]);
+			pmuv3_update_any(event, e->now);
 		if (unlikely(rcu_access_pointer(event->rb)))
 			pmuv3_unloaded_mapped(event);
 	}
@@ -356,7 +362,7 @@ static noinline void pmuv3_unload_counters(struct pmuv3_cpu *c, u64 mask)
 void pmuv3_disclose_loaded(struct pmuv3_cpu *c, u64 counters)
 {
 	struct pmuv3_batch b __uninitialized;
-	unsigned int i;
+	const struct pmuv3_entry *e;
 
 	pmuv3_batch_init(&b);
 	for (counters &= c->used; counters; counters &= counters - 1) {
@@ -368,8 +374,8 @@ void pmuv3_disclose_loaded(struct pmuv3_cpu *c, u64 counters)
 	pmuv3_update_batch(c, &b, false);
 	pmuv3_write_own_values(&b);
 	pmuv3_read_batch(&b);
-	for (i = 0; i < b.nr; i++)
-		pmuv3_count_start(b.event[i], b.event[i]->hw.idx, b.now[i]);
+	for (e = b.entry; e < b.end; e++)
+		pmuv3_count_start(e->event, e->event->hw.idx, e->now);
 }
 
 /* The task's first event with the rdpmc bit is loaded: its other events stay on their counters. */
@@ -420,11 +426,99 @@ static noinline void pmuv3_load_user(struct pmuv3_cpu *c, const struct perf_sche
 {
 	if (s->user && !c->reader)
 		pmuv3_disclose_staying(c, s, stay);
-	if (b->nr)
+	if (!pmuv3_batch_is_empty(b))
 		pmuv3_load_batch(c, b, s->user);
 	else if (!s->nr)
 		pmuv3_disable_all(c);
 	pmuv3_user_set_access(c, s->user);
+}
+
+/* Registers that differ, as bits, if counter @idx runs and @event only counts; 0: none. */
+static __always_inline u64 pmuv3_changes(const struct pmuv3_cpu *c, const struct perf_event *event,
+					 unsigned int idx)
+{
+	return event->hw.state | (c->type[idx] ^ event->hw.config_base);
+}
+
+/* Is nothing to be written to load the batch? */
+static __always_inline bool pmuv3_runs_on(const struct pmuv3_cpu *c, const struct pmuv3_batch *b,
+					  u64 changes)
+{
+	return !b->special && !changes && !(b->counters & ~(c->enabled & ~c->interrupts));
+}
+
+/* Loads a batch beside the events of the counters in @stay; no others are loaded. */
+static __always_inline void pmuv3_load_beside(struct pmuv3_cpu *c, const struct perf_schedule *s,
+					      struct pmuv3_batch *b, u64 stay, u64 changes)
+{
+	if (unlikely(c->reader || s->user))
+		pmuv3_load_user(c, s, b, stay);
+	else if (pmuv3_batch_is_empty(b))
+		pmuv3_disable_unused(c);
+	else if (likely(pmuv3_runs_on(c, b, changes)))
+		pmuv3_begin_batch(c, b);
+	else
+		pmuv3_load_batch(c, b, false);
+}
+
+/*
+ * Can events of the batch have the counters in @leave, of which all are in the batch, at the values
+ * that end the counts of the events there?
+ */
+static bool pmuv3_can_succeed(const struct pmuv3_cpu *c, u64 leave)
+{
+	for (; leave; leave &= leave - 1) {
+		const struct perf_event *event = c->event[__ffs(leave)];
+
+		if (event->hw.flags & PMUV3_EVT_SPECIAL || rcu_access_pointer(event->rb))
+			return false;
+	}
+	return true;
+}
+
+/* Each counter in @leave is read once for the event that leaves and the one that is loaded. */
+static void pmuv3_succeed(struct pmuv3_cpu *c, struct pmuv3_batch *b, u64 leave)
+{
+	const struct pmuv3_entry *e, *end = b->end;
+
+	pmuv3_read_batch(b);
+	for (e = b->entry; e < end; e++) {
+		if (leave & BIT_ULL(e->idx))
+			pmuv3_count_add(c->event[e->idx], e->now);
+	}
+	/* One that leaves a counter may be on another one from now on. */
+	pmuv3_begin_entries(c, b);
+}
+
+/* Loads a schedule while other events, or some of its own, are loaded. */
+static noinline void pmuv3_exchange(struct pmuv3_cpu *c, const struct perf_schedule *s,
+				    struct pmuv3_batch *b)
+{
+	const struct perf_sched_slot *slot, *end = &s->slot[s->nr];
+	u64 stay = 0, changes = 0, leave;
+
+	for (slot = s->slot; slot < end; slot++) {
+		struct perf_event *event = slot->event;
+
+		if (c->event[slot->idx] == event) {
+			stay |= BIT_ULL(slot->idx);
+			continue;
+		}
+		pmuv3_batch_add(b, event, slot->idx);
+		changes |= pmuv3_changes(c, event, slot->idx);
+	}
+	leave = c->used & ~stay;
+	if (leave && !(leave & ~b->counters) && !c->reader && !s->user &&
+	    pmuv3_runs_on(c, b, changes) && pmuv3_can_succeed(c, leave)) {
+		pmuv3_succeed(c, b, leave);
+		return;
+	}
+	if (leave) {
+		/* KVM's claim of a counter that stops is released: its type becomes unknown. */
+		changes |= c->kvm;
+		pmuv3_unload_counters(c, leave);
+	}
+	pmuv3_load_beside(c, s, b, stay, changes);
 }
 
 /**
@@ -436,11 +530,11 @@ static noinline void pmuv3_load_user(struct pmuv3_cpu *c, const struct perf_sche
  */
 void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 {
+	const struct perf_sched_slot *slot, *end = &s->slot[s->nr];
 	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
 	struct pmuv3_batch b __uninitialized;
-	u64 stay = 0, changes = 0;
 	unsigned long daif;
-	unsigned int i;
+	u64 changes = 0;
 
 	lockdep_assert_irqs_disabled();
 	if (c->pmu != to_arm_pmu(pmu))
@@ -448,31 +542,15 @@ void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 
 	daif = pmuv3_mask_nmi();
 	pmuv3_batch_init(&b);
-	for (i = 0; i < s->nr; i++) {
-		struct perf_event *event = s->slot[i].event;
-		unsigned int idx = s->slot[i].idx;
-
-		if (c->event[idx] == event) {
-			stay |= BIT_ULL(idx);
-			continue;
+	if (c->used) {
+		pmuv3_exchange(c, s, &b);
+	} else {
+		for (slot = s->slot; slot < end; slot++) {
+			pmuv3_batch_add(&b, slot->event, slot->idx);
+			changes |= pmuv3_changes(c, slot->event, slot->idx);
 		}
-		pmuv3_batch_add(&b, event, idx);
-		changes |= event->hw.state | (c->type[idx] ^ event->hw.config_base);
+		pmuv3_load_beside(c, s, &b, 0, changes);
 	}
-
-	if (unlikely(c->used & ~stay)) {
-		/* KVM's claim of a counter that stops is released: its type becomes unknown. */
-		changes |= c->kvm;
-		pmuv3_unload_counters(c, c->used & ~stay);
-	}
-	if (unlikely(c->reader || s->user))
-		pmuv3_load_user(c, s, &b, stay);
-	else if (!b.nr)
-		pmuv3_disable_unused(c);
-	else if (unlikely(b.special || changes || b.counters & ~(c->enabled & ~c->interrupts)))
-		pmuv3_load_batch(c, &b, false);
-	else
-		pmuv3_begin_batch(c, &b);
 	pmuv3_unmask_nmi(daif);
 
 	if (unlikely(s->user))
@@ -493,9 +571,9 @@ void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
 {
 	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
+	const struct perf_sched_slot *slot = s->slot;
 	struct pmuv3_batch b __uninitialized;
 	unsigned long daif;
-	unsigned int i;
 
 	lockdep_assert_irqs_disabled();
 	if (c->pmu != to_arm_pmu(pmu))
@@ -503,12 +581,9 @@ void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
 
 	daif = pmuv3_mask_nmi();
 	pmuv3_batch_init(&b);
-	for (i = 0; i < s->nr; i++) {
-		struct perf_event *event = s->slot[i].event;
-		unsigned int idx = s->slot[i].idx;
-
-		if (mask & BIT_ULL(i) && c->event[idx] == event)
-			pmuv3_batch_take(&b, c, event, idx);
+	for (; mask; mask >>= 1, slot++) {
+		if (likely(mask & 1 && c->event[slot->idx] == slot->event))
+			pmuv3_batch_take(&b, c, slot->event, slot->idx);
 	}
 
 	pmuv3_unload_batch(c, &b);
@@ -701,7 +776,7 @@ void pmuv3_power_up(struct arm_pmu *armpmu)
 	pmuv3_reread_stopped(c, c->used & ~c->suspended);
 	pmuv3_batch_init(&b);
 	pmuv3_batch_add_used(&b, c, c->suspended);
-	if (b.nr)
+	if (!pmuv3_batch_is_empty(&b))
 		pmuv3_load_batch(c, &b, c->reader);
 	c->suspended = 0;
 	if (c->reader)
