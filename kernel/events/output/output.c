@@ -319,8 +319,10 @@ unsigned int perf_output_skip(struct perf_output_handle *handle, unsigned int le
 	return 0;
 }
 
-static __always_inline unsigned int output_by(struct perf_output_handle *handle, perf_copy_f copy,
-					      const void *src, unsigned long len)
+/* perf_output_custom(), inline */
+static __always_inline unsigned int output_copy_by(struct perf_output_handle *handle,
+						   perf_copy_f copy, const void *src,
+						   unsigned long len)
 {
 	unsigned long n, left, off = 0;
 
@@ -350,7 +352,7 @@ static __always_inline unsigned int output_by(struct perf_output_handle *handle,
 unsigned int perf_output_custom(struct perf_output_handle *handle, perf_copy_f copy,
 				const void *src, unsigned int len)
 {
-	return output_by(handle, copy, src, len);
+	return output_copy_by(handle, copy, src, len);
 }
 
 #ifndef arch_perf_out_copy_user
@@ -378,7 +380,7 @@ unsigned int perf_output_copy_user(struct perf_output_handle *handle, const void
 	unsigned int left;
 
 	pagefault_disable();
-	left = output_by(handle, output_copy_user_piece, (const void __force *)src, len);
+	left = output_copy_by(handle, output_copy_user_piece, (const void __force *)src, len);
 	pagefault_enable();
 	return left;
 }

@@ -566,8 +566,11 @@ static void sched_change_task_groups(struct perf_event_pmu_context *epc,
 {
 	const struct perf_schedule *old = epc->sched;
 	struct perf_schedule *new = c->s;
-	u64 now = perf_ctx_time(epc->ctx);	/* frozen */
+	u64 now = perf_ctx_time(epc->ctx);
 	unsigned int i = 0;
+
+	/* All groups stop and start at one time. */
+	lockdep_assert(epc->ctx->frozen);
 
 	if (old->nr)
 		sched_stop_task_groups(c->pmu, old, new, now);

@@ -271,7 +271,7 @@ static noinline void pmuv3_stop_batch(struct pmuv3_cpu *c, const struct pmuv3_ba
 	pmuv3_disable_counters(c, mask);
 }
 
-/* Updates the count of any event; a sampling one whose period has ended is marked. */
+/* Updates the count of any event, and marks a sampling event at the end of its period. */
 static noinline void pmuv3_update_any(struct perf_event *event, u64 now)
 {
 	pmuv3_count_update(event, event->hw.idx, now);
@@ -462,10 +462,10 @@ static __always_inline void pmuv3_load_beside(struct pmuv3_cpu *c, const struct 
 }
 
 /*
- * Can events of the batch have the counters in @leave, of which all are in the batch, at the values
- * that end the counts of the events there?
+ * Can events of a batch take over the counters in @leave from the events that are loaded there,
+ * while the counters run? The batch, for which nothing is to be written, has all of these counters.
  */
-static bool pmuv3_can_succeed(const struct pmuv3_cpu *c, u64 leave)
+static bool pmuv3_can_take_over(const struct pmuv3_cpu *c, u64 leave)
 {
 	for (; leave; leave &= leave - 1) {
 		const struct perf_event *event = c->event[__ffs(leave)];
@@ -477,7 +477,7 @@ static bool pmuv3_can_succeed(const struct pmuv3_cpu *c, u64 leave)
 }
 
 /* Each counter in @leave is read once for the event that leaves and the one that is loaded. */
-static void pmuv3_succeed(struct pmuv3_cpu *c, struct pmuv3_batch *b, u64 leave)
+static void pmuv3_take_over(struct pmuv3_cpu *c, struct pmuv3_batch *b, u64 leave)
 {
 	const struct pmuv3_entry *e, *end = b->end;
 
@@ -486,7 +486,7 @@ static void pmuv3_succeed(struct pmuv3_cpu *c, struct pmuv3_batch *b, u64 leave)
 		if (leave & BIT_ULL(e->idx))
 			pmuv3_count_add(c->event[e->idx], e->now);
 	}
-	/* One that leaves a counter may be on another one from now on. */
+	/* After all counts: an event may leave one counter for another. */
 	pmuv3_begin_entries(c, b);
 }
 
@@ -509,8 +509,8 @@ static noinline void pmuv3_exchange(struct pmuv3_cpu *c, const struct perf_sched
 	}
 	leave = c->used & ~stay;
 	if (leave && !(leave & ~b->counters) && !c->reader && !s->user &&
-	    pmuv3_runs_on(c, b, changes) && pmuv3_can_succeed(c, leave)) {
-		pmuv3_succeed(c, b, leave);
+	    pmuv3_runs_on(c, b, changes) && pmuv3_can_take_over(c, leave)) {
+		pmuv3_take_over(c, b, leave);
 		return;
 	}
 	if (leave) {

@@ -144,6 +144,35 @@ struct pmuv3_test_kvm {
 	u64			enabled;
 };
 
+/* An event of the host in a schedule with one slot. */
+static void pmuv3_test_init_kvm(struct kunit *test, struct pmuv3_test_kvm *t)
+{
+	t->event = kunit_kzalloc(test, sizeof(*t->event), GFP_KERNEL);
+	t->s = kunit_kzalloc(test, sizeof(*t->s), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, t->event);
+	KUNIT_ASSERT_NOT_NULL(test, t->s);
+	t->event->hw.idx = -1;
+	t->event->hw.config_base = ARMV8_PMUV3_PERFCTR_INST_RETIRED | PMUV3_KVM_HOST;
+	t->event->attr.exclude_guest = 1;
+	t->s->slot[0].event = t->event;
+}
+
+/* Calls @fn on a CPU without events. */
+static void pmuv3_test_with_kvm(struct kunit *test, struct pmuv3_test_kvm *t,
+				void (*fn)(struct pmuv3_test_kvm *t))
+{
+	bool idle;
+
+	get_cpu();
+	idle = this_cpu_ptr(&pmuv3_cpu)->pmu && !this_cpu_ptr(&pmuv3_cpu)->used;
+	if (idle) {
+		guard(irqsave)();
+		fn(t);
+	}
+	put_cpu();
+	KUNIT_ASSERT_TRUE_MSG(test, idle, "the PMU is in use");
+}
+
 /* A sampling event that is throttled when it is loaded, as after a switch of tasks. */
 static void pmuv3_test_load_throttled(struct pmuv3_test_kvm *t)
 {
@@ -169,28 +198,12 @@ static void pmuv3_test_load_throttled(struct pmuv3_test_kvm *t)
 static void kvm_gets_no_counter_of_a_stopped_event(struct kunit *test)
 {
 	struct pmuv3_test_kvm t = {};
-	struct hw_perf_event *hw;
 
-	t.event = kunit_kzalloc(test, sizeof(*t.event), GFP_KERNEL);
-	t.s = kunit_kzalloc(test, sizeof(*t.s), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, t.event);
-	KUNIT_ASSERT_NOT_NULL(test, t.s);
-	hw = &t.event->hw;
-	hw->flags = PMUV3_EVT_SAMPLES;
-	hw->idx = -1;
-	hw->config_base = ARMV8_PMUV3_PERFCTR_INST_RETIRED | PMUV3_KVM_HOST;
-	hw->sample_period = S32_MAX;
-	local64_set(&hw->period_left, S32_MAX);
-	t.event->attr.exclude_guest = 1;
-	t.s->slot[0].event = t.event;
-
-	get_cpu();
-	if (this_cpu_ptr(&pmuv3_cpu)->pmu && !this_cpu_ptr(&pmuv3_cpu)->used)
-		scoped_guard(irqsave)
-			pmuv3_test_load_throttled(&t);
-	else
-		kunit_info(test, "the PMU is in use");
-	put_cpu();
+	pmuv3_test_init_kvm(test, &t);
+	t.event->hw.flags = PMUV3_EVT_SAMPLES;
+	t.event->hw.sample_period = S32_MAX;
+	local64_set(&t.event->hw.period_left, S32_MAX);
+	pmuv3_test_with_kvm(test, &t, pmuv3_test_load_throttled);
 	KUNIT_EXPECT_EQ(test, t.throttled, 0);
 	KUNIT_EXPECT_EQ(test, t.enabled, 0);
 	KUNIT_EXPECT_EQ(test, t.started, 1);
@@ -217,22 +230,8 @@ static void the_last_event_leaves_no_counter_to_kvm(struct kunit *test)
 {
 	struct pmuv3_test_kvm t = { .enabled = 1 };
 
-	t.event = kunit_kzalloc(test, sizeof(*t.event), GFP_KERNEL);
-	t.s = kunit_kzalloc(test, sizeof(*t.s), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, t.event);
-	KUNIT_ASSERT_NOT_NULL(test, t.s);
-	t.event->hw.idx = -1;
-	t.event->hw.config_base = ARMV8_PMUV3_PERFCTR_INST_RETIRED | PMUV3_KVM_HOST;
-	t.event->attr.exclude_guest = 1;
-	t.s->slot[0].event = t.event;
-
-	get_cpu();
-	if (this_cpu_ptr(&pmuv3_cpu)->pmu && !this_cpu_ptr(&pmuv3_cpu)->used)
-		scoped_guard(irqsave)
-			pmuv3_test_replace_last(&t);
-	else
-		kunit_info(test, "the PMU is in use");
-	put_cpu();
+	pmuv3_test_init_kvm(test, &t);
+	pmuv3_test_with_kvm(test, &t, pmuv3_test_replace_last);
 	KUNIT_EXPECT_EQ(test, t.started, 1);
 	KUNIT_EXPECT_EQ(test, t.unloaded, 0);
 	KUNIT_EXPECT_EQ(test, t.enabled, 0);
