@@ -274,6 +274,20 @@ void x86_lbr_cpu_stop(struct x86_pmu_cpu *cpu)
 	this_cpu_write(x86_branch_cpu.select, ~0ULL);
 }
 
+/**
+ * x86_lbr_holds_overflows - can an interrupt be due later than its counter overflows?
+ * @cpu: this CPU
+ *
+ * A buffer is filled first, which may be after the entry into the kernel.
+ *
+ * Context: interrupts disabled.
+ * Return: true if events with a buffer are loaded
+ */
+bool x86_lbr_holds_overflows(const struct x86_pmu_cpu *cpu)
+{
+	return cpu->lbr && lbr_has_buffer(cpu->pmu);
+}
+
 /* Is an event of a task loaded? It has filled the registers with the task's stack. */
 static bool lbr_has_task_event(const struct x86_pmu_cpu *cpu)
 {

@@ -39,6 +39,7 @@ void x86_lbr_sample_logged(struct x86_pmu_cpu *cpu, struct perf_event *event,
 			   struct perf_sample_data *data, const struct x86_branch_raw *raw,
 			   unsigned int nr);
 void x86_lbr_sched_task(struct x86_pmu_cpu *cpu);
+bool x86_lbr_holds_overflows(const struct x86_pmu_cpu *cpu);
 void x86_lbr_cpu_stop(struct x86_pmu_cpu *cpu);
 void x86_lbr_cpu_reset(struct x86_pmu_cpu *cpu);
 struct kmem_cache *x86_lbr_task_cache(const struct x86_pmu *xpmu);

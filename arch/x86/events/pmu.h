@@ -393,6 +393,7 @@ struct x86_pmu {
  * @missed: counters that overflowed in the overflow handler's view while not in @irq_owned
  * @loaded: counters with an event
  * @sampling: subset of @loaded, an interrupt is a sample
+ * @lingering: counters that sampling events have left running, until the load that follows
  * @readable: subset of @loaded, counting events; these counters hold no counts of other programs
  * @host_only: subset of @loaded that must not run in a guest
  * @guest_only: subset of @loaded that must run only in a guest
@@ -440,6 +441,7 @@ struct x86_pmu_cpu {
 	u64				missed;
 	u64				loaded;
 	u64				sampling;
+	u64				lingering;
 	u64				readable;
 	u64				host_only;
 	u64				guest_only;
@@ -660,7 +662,7 @@ void x86_pmu_cpu_restore(struct x86_pmu_cpu *cpu);
 
 /* -------------------------------------------------------------------- sched.c */
 
-void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters);
+void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters, bool load_follows);
 void x86_sched_drain(struct x86_pmu_cpu *cpu);
 void x86_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *task,
 		    bool sched_in);
@@ -668,7 +670,8 @@ void x86_sched_rewind_counting(struct x86_pmu_cpu *cpu);
 void x86_sched_reselect(struct x86_pmu_cpu *cpu);
 int  x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from);
 void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s);
-void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask);
+void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
+		    const struct task_struct *next);
 void x86_event_start(struct perf_event *event, int flags);
 void x86_event_stop(struct perf_event *event, int flags);
 void x86_event_read(struct perf_event *event);

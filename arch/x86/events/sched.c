@@ -366,17 +366,45 @@ static noinline void x86_sched_unloaded_special(struct x86_pmu_cpu *cpu, u64 cou
 		intel_pebs_cpu_load(cpu);
 }
 
+/* In a select: what counts outside of this CPU's user space. */
+#define X86_SCHED_NOT_USER	(ARCH_PERFMON_EVENTSEL_OS | ARCH_PERFMON_EVENTSEL_ANY)
+
+/*
+ * Which of these counters, in x86_pmu_cpu::sampling, need not stop before the load that follows?
+ * Those of user space alone do not count meanwhile, nor overflow. If the load does not follow, a
+ * counter can interrupt without an event, once.
+ */
+static noinline u64 x86_sched_linger(struct x86_pmu_cpu *cpu, u64 counters)
+{
+	u64 run = 0, todo = counters & cpu->enabled & ~(cpu->precise | cpu->guest_only);
+
+	if (x86_pmu_regs.netburst || cpu->merged || x86_lbr_holds_overflows(cpu))
+		return 0;
+	for (todo &= ~cpu->pmu->rtm_counters; todo; todo &= todo - 1) {
+		unsigned int idx = __ffs64(todo);
+
+		if (cpu->event[idx]->hw.config & X86_SCHED_NOT_USER)
+			continue;
+		/* The value is not that of a counter that has stopped. */
+		cpu->tag[idx]++;
+		run |= BIT_ULL(idx);
+	}
+	cpu->lingering |= run;
+	return run;
+}
+
 /**
  * x86_sched_unload - remove events from counters and update the counts of the events
  * @cpu: this CPU
  * @counters: subset of @cpu->loaded
+ * @load_follows: x86_sched_load() follows before this CPU is in user space again
  *
  * Counters of sampling events, and those that programs read, stop and keep the value. Those that
  * microcode uses are returned to it. The others continue to run.
  *
  * Context: interrupts disabled.
  */
-void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters)
+void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters, bool load_follows)
 {
 	u64 stop = counters & (cpu->sampling | cpu->readable), todo;
 	u64 special = counters & cpu->special;
@@ -384,6 +412,8 @@ void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters)
 	u64 owner = x86_sched_current_owner();
 
 	lockdep_assert_irqs_disabled();
+	if (stop & cpu->sampling && load_follows)
+		stop &= ~x86_sched_linger(cpu, stop & cpu->sampling);
 	if (unlikely(special))
 		counters = x86_sched_unload_special(cpu, counters, stop, owner);
 	if (stop & cpu->enabled)
@@ -408,10 +438,12 @@ void x86_sched_unload(struct x86_pmu_cpu *cpu, u64 counters)
  * @pmu: the PMU
  * @s: the loaded schedule
  * @mask: bit n is set if the event of slot n is to be removed
+ * @next: task that is switched in; NULL: none
  *
  * Context: interrupts disabled.
  */
-void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
+void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
+		    const struct task_struct *next)
 {
 	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 	u64 counters = 0;
@@ -425,7 +457,8 @@ void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
 			counters |= BIT_ULL(idx);
 	}
 	if (counters)
-		x86_sched_unload(cpu, counters);
+		x86_sched_unload(cpu, counters,
+				 counters & cpu->sampling && perf_task_uses_counters(next));
 }
 
 /* ------------------------------------------------------------ missed overflows */
@@ -706,6 +739,43 @@ static void x86_sched_handle_missed(struct x86_pmu_cpu *cpu, u64 taken)
 		x86_event_handle_missed(cpu, cpu->event[__ffs64(todo)]);
 }
 
+/*
+ * Can the event have a counter in x86_pmu_cpu::lingering without a stop? It is selected already,
+ * and starts to count when this CPU is in user space again.
+ */
+static bool x86_sched_takes_over(const struct x86_pmu_cpu *cpu, const struct perf_event *event,
+				 unsigned int idx)
+{
+	u32 other = X86_EVENT_PRECISE | X86_EVENT_TOPDOWN | X86_EVENT_PAIR;
+
+	return !(event->hw.flags & other) && !event->attr.exclude_host &&
+	       !x86_event_is_throttled(event) && x86_select_is_done(cpu, event, idx);
+}
+
+/* Ends the set of lingering counters. Returns those that events take over; @fresh: their slots. */
+static noinline u64 x86_sched_take_over(struct x86_pmu_cpu *cpu, const struct perf_schedule *s,
+					u64 fresh)
+{
+	u64 run = 0;
+
+	for (; fresh; fresh &= fresh - 1) {
+		const struct perf_sched_slot *slot = &s->slot[__ffs64(fresh)];
+		unsigned int idx = slot->idx & X86_SLOT_COUNTER;
+
+		if (cpu->lingering & BIT_ULL(idx) && x86_sched_takes_over(cpu, slot->event, idx))
+			run |= BIT_ULL(idx);
+	}
+	cpu->lingering = 0;
+	return run;
+}
+
+/* No event takes over the lingering counters, but those in @taken. */
+static noinline void x86_sched_stop_lingering(struct x86_pmu_cpu *cpu, u64 taken)
+{
+	x86_counters_disable(cpu, cpu->lingering & ~taken);
+	cpu->lingering = 0;
+}
+
 /* Puts events on counters; @fresh: their slots in @s. */
 static noinline void x86_sched_load_slots(struct x86_pmu_cpu *cpu, const struct perf_schedule *s,
 					  u64 fresh)
@@ -727,6 +797,10 @@ static noinline void x86_sched_load_slots(struct x86_pmu_cpu *cpu, const struct 
 	/* The periods that records begin, and their size, do not change while there are some. */
 	if (unlikely(flags & X86_EVENT_PRECISE) && cpu->batch)
 		paused = x86_sched_pause(cpu);
+	if (unlikely(cpu->lingering)) {
+		stop |= cpu->lingering;
+		stop &= ~x86_sched_take_over(cpu, s, fresh);
+	}
 	if (stop & cpu->enabled)
 		x86_counters_disable(cpu, stop);
 	x86_cpu_set_bits(loaded, taken);
@@ -835,7 +909,9 @@ void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
 	}
 
 	if (cpu->loaded & ~keep)
-		x86_sched_unload(cpu, cpu->loaded & ~keep);
+		x86_sched_unload(cpu, cpu->loaded & ~keep, fresh);
+	if (unlikely(cpu->lingering) && (!fresh || plain))
+		x86_sched_stop_lingering(cpu, taken);
 	if (!fresh)
 		return;
 	/* All or none: the members of a group start to count together. */

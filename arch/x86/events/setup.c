@@ -104,7 +104,7 @@ static void x86_setup_stop_cpu(void *unused)
 	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 
 	if (cpu->pmu)
-		x86_sched_unload(cpu, cpu->loaded);
+		x86_sched_unload(cpu, cpu->loaded, false);
 	x86_setup_reset_cpu(cpu);
 }
 

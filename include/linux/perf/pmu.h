@@ -287,14 +287,15 @@ struct perf_schedule {
  *	and slots before @from are unchanged; -EBUSY if no event would fit because every counter is
  *	taken
  * @sched_load: make the counters of this CPU run @s and nothing else. An event that is already
- *	running on the assigned counter continues; any other running event is updated and stopped.
+ *	running on the assigned counter continues; any other running event is updated and removed.
  *	Sets hw_perf_event::idx. A control register that already has its value is not written. User
  *	space access to counters is enabled if perf_schedule::user is set, and stays enabled while
  *	the task is on the CPU, which may be between looking up the index and reading the counter
  * @sched_save: update the events in the slots of @mask and release the counters. A counter that
  *	cannot interrupt may continue to run unused: the next @sched_load of the event starts from
  *	that counter's value. Disables the task's user space access; @mask is 0 if nothing else is
- *	to be done
+ *	to be done. The task @next is switched in afterwards, see perf_task_uses_counters(); NULL:
+ *	no switch
  */
 struct pmu {
 	struct list_head			entry;
@@ -344,7 +345,8 @@ struct pmu {
 	int  (*check_period)(struct perf_event *event, u64 value);
 	int  (*sched_assign)(struct pmu *pmu, struct perf_schedule *s, unsigned int from);
 	void (*sched_load)(struct pmu *pmu, const struct perf_schedule *s);
-	void (*sched_save)(struct pmu *pmu, const struct perf_schedule *s, u64 mask);
+	void (*sched_save)(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
+			   const struct task_struct *next);
 };
 
 /* ----------------------------------------------------- functions for drivers */

@@ -41,4 +41,6 @@ void perf_sched_cb_inc(struct pmu *pmu);
  */
 void perf_sched_cb_dec(struct pmu *pmu);
 
+bool perf_task_uses_counters(const struct task_struct *task);
+
 #endif /* _LINUX_PERF_TASK_H */

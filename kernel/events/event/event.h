@@ -45,7 +45,7 @@ struct perf_event_spec {
 };
 
 /*
- * perf_event::account_flags: properties that are determined when the event is allocated. The lower
+ * perf_event::account_flags: properties that do not change while the event is open. The lower
  * bits are the kinds it is counted in (account.c).
  */
 #define EVENT_EMBEDDED	BIT(31)		/* part of its context's allocation: perf_event_clone() */
@@ -71,7 +71,7 @@ struct perf_event *perf_event_alloc(const struct perf_event_spec *spec);
  */
 static inline bool perf_event_is_embeddable(const struct perf_event *parent)
 {
-	return parent->account_flags & EVENT_EMBEDDABLE && !parent->prog;
+	return parent->account_flags & EVENT_EMBEDDABLE && !READ_ONCE(parent->prog);
 }
 
 struct perf_event *perf_event_clone(struct perf_event_context *ctx, struct perf_event_spec *spec);

@@ -208,7 +208,7 @@ static struct perf_event_context *exit_take_context(struct task_struct *task)
 	scoped_guard(perf_irqsave, &ctx->lock) {
 		/* The counters stop here. */
 		if (ctx->active_cpu >= 0)
-			perf_ctx_sched_out_locked(ctx);
+			perf_ctx_sched_out_locked(ctx, NULL);
 		WRITE_ONCE(task->perf_event_ctxp, NULL);
 		WRITE_ONCE(ctx->task, TASK_TOMBSTONE);
 	}

@@ -87,7 +87,7 @@ static void hotplug_deactivate_cpu(void *unused)
 	ctx = cpuctx->task_ctx;
 	if (ctx) {
 		guard(perf_irqsave)(&ctx->lock);
-		perf_ctx_sched_out_locked(ctx);
+		perf_ctx_sched_out_locked(ctx, NULL);
 	}
 
 	perf_cpu_side_lock();

@@ -217,7 +217,7 @@ DEFINE_LOCK_GUARD_0(perf_cpu_contexts, perf_cpu_contexts_lock(&_T->held),
 
 /* switch.c */
 void perf_ctx_sched_in(struct perf_event_context *ctx);
-void perf_ctx_sched_out_locked(struct perf_event_context *ctx);
+void perf_ctx_sched_out_locked(struct perf_event_context *ctx, const struct task_struct *next);
 void perf_ctx_deactivate_empty(struct perf_event_context *ctx);
 void perf_switch_list_in(struct perf_event_context *ctx);
 void perf_switch_list_out(struct perf_event_context *ctx);

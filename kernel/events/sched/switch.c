@@ -147,12 +147,30 @@ void perf_ctx_sched_in(struct perf_event_context *ctx)
 	raw_spin_unlock(&ctx->lock);
 }
 
-static void switch_save_counters(struct perf_event_pmu_context *epc)
+/**
+ * perf_task_uses_counters - has a task events with counters?
+ * @task: a task that does not run, or NULL
+ *
+ * For pmu::sched_save: if the next task has some, pmu::sched_load follows before any task runs in
+ * user space. It does not if the last of these events is removed meanwhile.
+ *
+ * Context: interrupts off
+ * Return: false also for NULL
+ */
+bool perf_task_uses_counters(const struct task_struct *task)
+{
+	const struct perf_event_context *ctx = task ? READ_ONCE(task->perf_event_ctxp) : NULL;
+
+	return ctx && !list_empty(&ctx->counter_list);
+}
+
+static void switch_save_counters(struct perf_event_pmu_context *epc,
+				 const struct task_struct *next)
 {
 	struct perf_cpu_pmu_context *cpc = perf_this_cpc(epc->pmu);
 
 	if (epc->sched->task_mask || epc->sched->user)
-		epc->pmu->sched_save(epc->pmu, epc->sched, epc->sched->task_mask);
+		epc->pmu->sched_save(epc->pmu, epc->sched, epc->sched->task_mask, next);
 	if (unlikely(cpc->base_overridden))
 		perf_sched_load_base(cpc, epc->pmu);
 }
@@ -160,16 +178,17 @@ static void switch_save_counters(struct perf_event_pmu_context *epc)
 /**
  * perf_ctx_sched_out_locked - make a task's context inactive
  * @ctx: context of the running task
+ * @next: task that is switched in; NULL: none
  *
  * Context: ctx->lock, interrupts off, on the CPU where @ctx is active
  */
-void perf_ctx_sched_out_locked(struct perf_event_context *ctx)
+void perf_ctx_sched_out_locked(struct perf_event_context *ctx, const struct task_struct *next)
 {
 	struct perf_event_pmu_context *epc;
 
 	lockdep_assert_held(&ctx->lock);
 	list_for_each_entry(epc, &ctx->counter_list, counter_entry)
-		switch_save_counters(epc);
+		switch_save_counters(epc, next);
 	if (!list_empty(&ctx->switch_list))
 		perf_switch_list_out(ctx);
 
@@ -245,7 +264,7 @@ void __perf_event_task_sched_out(struct task_struct *prev, struct task_struct *n
 		switch_notify(prev, next, false);
 	if (ctx) {
 		raw_spin_lock(&ctx->lock);
-		perf_ctx_sched_out_locked(ctx);
+		perf_ctx_sched_out_locked(ctx, next);
 		raw_spin_unlock(&ctx->lock);
 	}
 	if (perf_cgroup_is_used())

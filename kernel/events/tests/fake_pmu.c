@@ -110,7 +110,8 @@ static void fake_load(struct pmu *pmu, const struct perf_schedule *s)
 	f->loads++;
 }
 
-static void fake_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
+static void fake_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
+		      const struct task_struct *next)
 {
 	if (smp_processor_id() != FAKE_CPU)
 		return;

@@ -216,7 +216,8 @@ int  pmuv3_event_idx(struct perf_event *event);
 
 /* pmuv3_sched.c */
 void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s);
-void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask);
+void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
+		      const struct task_struct *next);
 void pmuv3_disable_unused(struct pmuv3_cpu *c);
 void pmuv3_disclose_loaded(struct pmuv3_cpu *c, u64 counters);
 void pmuv3_start(struct perf_event *event, int flags);

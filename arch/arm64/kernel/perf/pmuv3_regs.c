@@ -148,7 +148,9 @@ static noinline void pmuv3_read_batch_pairs(struct pmuv3_batch *b, struct pmuv3_
  *
  * Events are loaded and saved by this same loop with the members of a group in the same order. Each
  * counter is read at the same distance from the previous counter both times, so that the members of
- * a group count the same instructions although no member is stopped.
+ * a group count the same instructions although no member is stopped. Where another schedule takes
+ * over the counters, they are read in its order: in the kernel's instructions, which alone are
+ * counted there, members can differ by those of this loop.
  *
  * Context: interrupts off, between pmuv3_mask_nmi() and pmuv3_unmask_nmi().
  */

@@ -562,13 +562,15 @@ void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
  * @pmu: PMU of the events
  * @s: schedule that is loaded
  * @mask: slots of @s with events to unload, bit 0 is slot 0
+ * @next: unused: the counters of sampling events stop
  *
  * User space loses the access to counters: the next schedule may be another task's, and there may
  * be none.
  *
  * Context: interrupts off.
  */
-void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask)
+void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
+		      const struct task_struct *next)
 {
 	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
 	const struct perf_sched_slot *slot = s->slot;

@@ -64,18 +64,18 @@ static void moved_event_writes_its_counter(struct kunit *test)
 		local64_set(&event->hw.period_left, left);
 
 		sched_load_alone(s, event, from);
-		x86_sched_save(event->pmu, s, 1);
+		x86_sched_save(event->pmu, s, 1, NULL);
 		tag = cpu->tag[from];
 		sched_load_alone(s, event, from);
 		same = cpu->tag[from] == tag;
 		stays = local64_read(&event->hw.prev_count);
-		x86_sched_save(event->pmu, s, 1);
+		x86_sched_save(event->pmu, s, 1, NULL);
 		x86_counter_write(cpu, to, -1);
 		cpu->tag[to] = cpu->tag[from];
 		sched_load_alone(s, event, to);
 		x86_event_update(event);
 		moves = local64_read(&event->hw.prev_count);
-		x86_sched_save(event->pmu, s, 1);
+		x86_sched_save(event->pmu, s, 1, NULL);
 	}
 	local_irq_restore(flags);
 
@@ -114,7 +114,7 @@ static void missed_overflow_is_handled_on_load(struct kunit *test)
 		loaded = cpu->missed;
 		owned = cpu->irq_owned;
 		this_cpu_or(x86_pmu_cpu.missed, bit);
-		x86_sched_save(event->pmu, s, 1);
+		x86_sched_save(event->pmu, s, 1, NULL);
 		unloaded = cpu->missed;
 		x86_counters_disable(cpu, ~0ULL);
 	}
@@ -145,7 +145,7 @@ static void missed_overflow_is_handled_on_reselect(struct kunit *test)
 		x86_sched_reselect(cpu);
 		missed = cpu->missed;
 		owned = cpu->irq_owned;
-		x86_sched_save(event->pmu, s, 1);
+		x86_sched_save(event->pmu, s, 1, NULL);
 		x86_counters_disable(cpu, ~0ULL);
 	}
 	local_irq_restore(flags);
@@ -190,7 +190,7 @@ static void nmi_reads_no_half_programmed_event(struct kunit *test)
 		this_cpu_or(x86_pmu_cpu.irq_owned, bit);
 		sched_read_in_nmi(event);
 		after = local64_read(&event->count);
-		x86_sched_save(event->pmu, s, 1);
+		x86_sched_save(event->pmu, s, 1, NULL);
 		x86_counters_disable(cpu, ~0ULL);
 	}
 	local_irq_restore(flags);
@@ -213,7 +213,7 @@ static u64 sched_load_at_overflow(struct x86_pmu_cpu *cpu, struct perf_schedule 
 	local64_set(&event->count, 0);
 	x86_counter_write(cpu, s->slot[0].idx, -left);
 	x86_sched_load(event->pmu, s);
-	x86_sched_save(event->pmu, s, 1);
+	x86_sched_save(event->pmu, s, 1, NULL);
 	return local64_read(&event->count);
 }
 
@@ -236,7 +236,7 @@ static void overflow_in_a_load_is_no_count(struct kunit *test)
 		event->hw.config = x86_generic_select(cpu->pmu, PERF_COUNT_HW_INSTRUCTIONS) |
 				   ARCH_PERFMON_EVENTSEL_OS;
 		sched_load_alone(s, event, __ffs64(cpu->pmu->counters));
-		x86_sched_save(event->pmu, s, 1);
+		x86_sched_save(event->pmu, s, 1, NULL);
 		atomic_inc(&x86_irq_users);	/* the handler looks at the counters */
 		for (s64 left = 1; left < 500; left++)
 			most = max(most, sched_load_at_overflow(cpu, s, left));
@@ -249,6 +249,72 @@ static void overflow_in_a_load_is_no_count(struct kunit *test)
 		kunit_skip(test, "there are events on this CPU");
 	KUNIT_EXPECT_GT(test, most, 20ULL);
 	KUNIT_EXPECT_LT(test, most, 10000ULL);
+}
+
+/* What the first counter does after its sampling event has left, and then with another schedule. */
+struct sched_linger_case {
+	u64	levels;		/* of both events */
+	u64	interrupts;	/* of the next event, PERF_THROTTLED or 0 */
+	bool	none;		/* the next schedule is empty */
+	bool	lingers, runs_on;
+	bool	lingered, ran_on;
+};
+
+static void sched_linger(struct x86_pmu_cpu *cpu, struct perf_event *event,
+			 struct perf_schedule *s, struct sched_linger_case *c)
+{
+	u64 bit = cpu->pmu->counters & -cpu->pmu->counters;
+
+	event->hw.config = x86_generic_select(cpu->pmu, PERF_COUNT_HW_INSTRUCTIONS) | c->levels;
+	event->hw.interrupts = 0;
+	sched_load_alone(s, event, __ffs64(bit));
+	x86_sched_unload(cpu, bit, true);
+	c->lingered = cpu->enabled & bit;
+	event->hw.interrupts = c->interrupts;
+	s->nr = !c->none;
+	x86_sched_load(event->pmu, s);
+	c->ran_on = cpu->enabled & bit;
+	if (s->nr)
+		x86_sched_save(event->pmu, s, 1, NULL);
+}
+
+/* Only what counts user space alone, and only until the load that follows. */
+static void sampling_counter_lingers_until_the_load(struct kunit *test)
+{
+	struct sched_linger_case c[] = {
+		{ ARCH_PERFMON_EVENTSEL_USR, .lingers = true, .runs_on = true },
+		{ ARCH_PERFMON_EVENTSEL_USR, .lingers = true, .none = true },
+		{ ARCH_PERFMON_EVENTSEL_USR, PERF_THROTTLED, .lingers = true },
+		{ ARCH_PERFMON_EVENTSEL_OS, .runs_on = true },
+		{ ARCH_PERFMON_EVENTSEL_USR | ARCH_PERFMON_EVENTSEL_OS, .runs_on = true },
+	};
+	struct perf_event *event = sched_new_event(test);
+	struct perf_schedule *s = sched_new_schedule(test);
+	struct x86_pmu_cpu *cpu;
+	unsigned long flags;
+	bool busy = true;
+
+	local_irq_save(flags);
+	cpu = this_cpu_ptr(&x86_pmu_cpu);
+	if (cpu->pmu && !cpu->loaded) {
+		busy = false;
+		event->pmu = &cpu->pmu->pmu;
+		event->hw.idx = -1;
+		event->hw.flags = X86_EVENT_SAMPLING;
+		event->hw.sample_period = S32_MAX;
+		local64_set(&event->hw.period_left, S32_MAX);
+		for (unsigned int i = 0; i < ARRAY_SIZE(c); i++)
+			sched_linger(cpu, event, s, &c[i]);
+		x86_counters_disable(cpu, ~0ULL);
+	}
+	local_irq_restore(flags);
+
+	if (busy)
+		kunit_skip(test, "there are events on this CPU");
+	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++) {
+		KUNIT_EXPECT_EQ_MSG(test, c[i].lingered, c[i].lingers, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, c[i].ran_on, c[i].runs_on, "case %u", i);
+	}
 }
 
 #ifdef CONFIG_CPU_SUP_INTEL
@@ -276,7 +342,7 @@ static bool sched_load_periods(struct perf_event *event, struct perf_schedule *s
 		local64_set(&event->hw.period_left, c->left);
 		sched_load_alone(s, event, __ffs64(cpu->pmu->counters));
 		c->found = -local64_read(&event->hw.prev_count);
-		x86_sched_save(event->pmu, s, 1);
+		x86_sched_save(event->pmu, s, 1, NULL);
 	}
 	x86_counters_disable(cpu, ~0ULL);
 	return true;
@@ -310,6 +376,7 @@ static struct kunit_case x86_pmu_sched_cases[] = {
 	KUNIT_CASE(missed_overflow_is_handled_on_reselect),
 	KUNIT_CASE(nmi_reads_no_half_programmed_event),
 	KUNIT_CASE(overflow_in_a_load_is_no_count),
+	KUNIT_CASE(sampling_counter_lingers_until_the_load),
 #ifdef CONFIG_CPU_SUP_INTEL
 	KUNIT_CASE(counter_starts_from_possible_period),
 #endif

@@ -59,7 +59,7 @@ static void switch_there_and_back(unsigned int times, struct gate *go, struct ga
 	}
 }
 
-/* Register writes of @n switches to a counted process and back. */
+/* Register writes of @n switches to a counted process and back; @both: from a counted one. */
 static uint64_t writes_of_switches(unsigned int n, bool both, uint64_t period)
 {
 	struct gate go = gate_new(), back = gate_new();
@@ -117,9 +117,28 @@ static bool sampling_costs_few_writes(void)
 	return expect_between("writes", n, 0, 8 * SWITCHES + SWITCHES / 10);
 }
 
+/*
+ * A counter of user space alone does not count in a switch: it is written, and nothing stops it.
+ * Those of a Pentium 4 stop.
+ */
+static bool sampling_both_writes_counters_alone(void)
+{
+	uint64_t n;
+
+	need_stats();
+	need_lazy_writes();
+	if (!access("/sys/bus/event_source/devices/cpu/format/cccr", F_OK))
+		skip_case("the counters of a Pentium 4 stop");
+	n = writes_of_switches(SWITCHES, true, 1ull << 30);
+	return expect_between("writes of 500 switches there and back, both sampled", n,
+			      2 * COUNTED * SWITCHES, 2 * COUNTED * SWITCHES + SWITCHES / 10);
+}
+
 static const struct test tests[] = {
 	{ "counting costs no register write on a switch", counting_costs_no_writes },
 	{ "sampling costs few register writes on a switch", sampling_costs_few_writes },
+	{ "from one sampled task to another the counters are written",
+	  sampling_both_writes_counters_alone },
 };
 
 TESTS_MAIN(tests)

@@ -188,7 +188,7 @@ static void pmuv3_test_load_throttled(struct pmuv3_test_kvm *t)
 	t->enabled = c->enabled & 1;
 	pmuv3_start(t->event, 0);
 	t->started = c->kvm;
-	pmuv3_sched_save(pmu, t->s, 1);
+	pmuv3_sched_save(pmu, t->s, 1, NULL);
 	t->unloaded = c->kvm;
 	t->s->nr = 0;
 	pmuv3_sched_load(pmu, t->s);
