@@ -119,17 +119,16 @@ class Table:
 
 
 def main(kind, source, program_class, machines, check_machine):
-    """machines: flags by name; check_machine(qemu, name, program, archive) gives rows: what, figures, is it right?"""
+    """machines: their names; check_machine(qemu, name, program, archive) gives rows: what, figures, is it right?"""
     arguments = [arg for arg in sys.argv[1:] if not arg.startswith('--')]
     if '--list' in sys.argv:
         print('\n'.join(machines))
         return 0
-    qemu, names = arguments[0], arguments[1:]
+    qemu, names = arguments[0], arguments[1:] or list(machines)
     for name in set(names) - set(machines):
         sys.exit(f'error: {kind} does not know {name}; its machines are {" ".join(machines)}')
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, GUESTS.stop)
-    chosen = names or [name for name, flags in machines.items() if KERNEL != 'stock' or 'O' not in flags]
     table = Table(kind, '--ktap' in sys.argv)
     with tempfile.TemporaryDirectory() as work:
         binary = Path(work) / 'job.program'
@@ -140,8 +139,8 @@ def main(kind, source, program_class, machines, check_machine):
             subprocess.run(['cpio', '-o', '-H', 'newc', '-R', '0:0', '--quiet'], input=b'job.program\n', stdout=out,
                            cwd=work, check=True)
         with ThreadPoolExecutor(int(os.environ.get('JOBS') or 2)) as pool:
-            results = pool.map(lambda name: list(check_machine(qemu, name, program, archive)), chosen)
-            for name, rows in zip(chosen, results):
+            results = pool.map(lambda name: list(check_machine(qemu, name, program, archive)), names)
+            for name, rows in zip(names, results):
                 for row in rows:
                     table.add(name, *row)
     table.close()
