@@ -187,7 +187,7 @@ profile: $(GOAL_$(KERNEL)) guest ## record a real program in the guest, draw its
 perf-test: stock kernel guest ## Debian's "perf test" on stock and ours, side by side
 	@scripts/perf-test
 
-check-clients: stock kernel guest qemu ## PAPI's own tests and rr on stock and ours, side by side
+check-clients: stock kernel guest qemu ## PAPI, rr, bpftrace and libpfm4 on stock and ours
 	@scripts/clients
 
 # Without ARCH and PMU: arm64, and x86_64 with the models "intel" and "amd-v2".

@@ -9,7 +9,9 @@
  * deep:    a recursion of LEVELS calls, LOOPS times; each level executes "leaf" before and after
  *          the next one.
  */
+#ifndef ROUNDS
 #define ROUNDS	10000
+#endif
 #define CALLS	100
 #define LOOPS	100
 #define LEVELS	40
