@@ -458,7 +458,7 @@ void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
 	}
 	if (counters)
 		x86_sched_unload(cpu, counters,
-				 counters & cpu->sampling && perf_task_uses_counters(next));
+				 counters & cpu->sampling && perf_sched_load_follows(pmu, next));
 }
 
 /* ------------------------------------------------------------ missed overflows */

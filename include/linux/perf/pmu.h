@@ -294,7 +294,7 @@ struct perf_schedule {
  * @sched_save: update the events in the slots of @mask and release the counters. A counter that
  *	cannot interrupt may continue to run unused: the next @sched_load of the event starts from
  *	that counter's value. Disables the task's user space access; @mask is 0 if nothing else is
- *	to be done. The task @next is switched in afterwards, see perf_task_uses_counters(); NULL:
+ *	to be done. The task @next is switched in afterwards, see perf_sched_load_follows(); NULL:
  *	no switch
  */
 struct pmu {

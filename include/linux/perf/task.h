@@ -41,6 +41,6 @@ void perf_sched_cb_inc(struct pmu *pmu);
  */
 void perf_sched_cb_dec(struct pmu *pmu);
 
-bool perf_task_uses_counters(const struct task_struct *task);
+bool perf_sched_load_follows(struct pmu *pmu, const struct task_struct *next);
 
 #endif /* _LINUX_PERF_TASK_H */

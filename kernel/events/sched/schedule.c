@@ -918,7 +918,7 @@ void perf_sched_load(struct perf_event_pmu_context *epc)
 	lockdep_assert_held(&epc->ctx->lock);
 	if (likely(!expired && sched_task_valid(cpc, epc) && !epc->overrides_base &&
 		   !cpc->base_overridden)) {
-		if (epc->sched->nr || epc->sched->user)
+		if (epc->sched->nr || epc->sched->user || cpc->load_empty)
 			epc->pmu->sched_load(epc->pmu, epc->sched);
 		if (unlikely(epc->overcommitted))
 			sched_arm_rotation(cpc, epc);

@@ -148,20 +148,24 @@ void perf_ctx_sched_in(struct perf_event_context *ctx)
 }
 
 /**
- * perf_task_uses_counters - has a task events with counters?
- * @task: a task that does not run, or NULL
+ * perf_sched_load_follows - is another schedule loaded before any task runs in user space?
+ * @pmu: PMU of this CPU, of which pmu::sched_save is being called
+ * @next: argument of pmu::sched_save
  *
- * For pmu::sched_save: if the next task has some, pmu::sched_load follows before any task runs in
- * user space. It does not if the last of these events is removed meanwhile.
+ * If true, pmu::sched_load is called even with an empty schedule. It is not if the next task loses
+ * its last event meanwhile, or has events of another PMU alone.
  *
  * Context: interrupts off
- * Return: false also for NULL
+ * Return: false also without @next
  */
-bool perf_task_uses_counters(const struct task_struct *task)
+bool perf_sched_load_follows(struct pmu *pmu, const struct task_struct *next)
 {
-	const struct perf_event_context *ctx = task ? READ_ONCE(task->perf_event_ctxp) : NULL;
+	const struct perf_event_context *ctx = next ? READ_ONCE(next->perf_event_ctxp) : NULL;
 
-	return ctx && !list_empty(&ctx->counter_list);
+	if (!ctx || list_empty(&ctx->counter_list))
+		return false;
+	perf_this_cpc(pmu)->load_empty = true;
+	return true;
 }
 
 static void switch_save_counters(struct perf_event_pmu_context *epc,

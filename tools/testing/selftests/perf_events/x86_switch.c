@@ -8,6 +8,7 @@
 #include "events.h"
 #include "expect.h"
 #include "harness.h"
+#include "interrupts.h"
 #include "processes.h"
 #include "require.h"
 #include "workloads.h"
@@ -134,11 +135,42 @@ static bool sampling_both_writes_counters_alone(void)
 			      2 * COUNTED * SWITCHES, 2 * COUNTED * SWITCHES + SWITCHES / 10);
 }
 
+#define SHORT_PERIOD	50000
+
+/*
+ * The events of the task that is switched to are disabled: the counters of the sampled task must
+ * not run on there. They would overflow in each of its loops.
+ */
+static bool disabled_task_is_not_interrupted(void)
+{
+	struct gate go = gate_new(), back = gate_new();
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	uint64_t before;
+	pid_t partner;
+	int fd;
+
+	need_stats();
+	MUST(pin_to_cpu(0));
+	partner = fork_echo(SHORT_PERIOD, &go, &back);
+	fd = open_self(&attr, -1);
+	switch_there_and_back(10, &go, &back);
+	before = pmis();
+	for (unsigned int i = 0; i < SWITCHES; i++) {
+		switch_there_and_back(1, &go, &back);
+		run_loop(SHORT_PERIOD);
+	}
+	before = pmis() - before;
+	kill_child(partner);
+	close(fd);
+	return expect_between("interrupts", before, 0, SWITCHES / 10);
+}
+
 static const struct test tests[] = {
 	{ "counting costs no register write on a switch", counting_costs_no_writes },
 	{ "sampling costs few register writes on a switch", sampling_costs_few_writes },
 	{ "from one sampled task to another the counters are written",
 	  sampling_both_writes_counters_alone },
+	{ "a task with disabled events is not interrupted", disabled_task_is_not_interrupted },
 };
 
 TESTS_MAIN(tests)
