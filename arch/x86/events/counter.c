@@ -347,7 +347,7 @@ static noinline void x86_select_change(struct x86_pmu_cpu *cpu, struct perf_even
  * @cpu: this CPU
  * @event: event to select
  * @idx: number of the counter, 0..47, which is not in x86_pmu_cpu::irq_owned; the counter is
- *	disabled if @event is a sampling event that is being loaded
+ *	disabled if @event is a sampling event that is being loaded, or selects @event already
  *
  * x86_select_flush() must follow, because all fixed counters have one control register.
  *

@@ -38,6 +38,9 @@
  * counters start from a negative value, so that the interrupt arrives long before a value becomes
  * ambiguous.
  *
+ * The counter of a sampling event stops when the event is removed, or runs on until the next load
+ * if it cannot count before the CPU is in user space again (x86_pmu_cpu::lingering).
+ *
  * A counting event with a mapped user page is different: programs take differences of RDPMC without
  * the page's offset. Its counter stops when the event is removed, and the next counter of the event
  * starts from that value (x86_event_resume()), which is hw_perf_event::period_left negated.

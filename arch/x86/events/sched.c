@@ -372,7 +372,7 @@ static noinline void x86_sched_unloaded_special(struct x86_pmu_cpu *cpu, u64 cou
 /*
  * Which of these counters, in x86_pmu_cpu::sampling, need not stop before the load that follows?
  * Those of user space alone do not count meanwhile, nor overflow. If the load does not follow, a
- * counter can interrupt without an event, once.
+ * counter can overflow without an event, and the handler sets it back.
  */
 static noinline u64 x86_sched_linger(struct x86_pmu_cpu *cpu, u64 counters)
 {
@@ -380,12 +380,14 @@ static noinline u64 x86_sched_linger(struct x86_pmu_cpu *cpu, u64 counters)
 
 	if (x86_pmu_regs.netburst || cpu->merged || x86_lbr_holds_overflows(cpu))
 		return 0;
-	for (todo &= ~cpu->pmu->rtm_counters; todo; todo &= todo - 1) {
+	todo &= ~cpu->pmu->rtm_counters;
+	x86_cpu_clear_bits(irq_owned, todo);
+	for (; todo; todo &= todo - 1) {
 		unsigned int idx = __ffs64(todo);
 
 		if (cpu->event[idx]->hw.config & X86_SCHED_NOT_USER)
 			continue;
-		/* The value is not that of a counter that has stopped. */
+		/* The event must not take the value for that of a counter that has stopped. */
 		cpu->tag[idx]++;
 		run |= BIT_ULL(idx);
 	}
@@ -399,8 +401,9 @@ static noinline u64 x86_sched_linger(struct x86_pmu_cpu *cpu, u64 counters)
  * @counters: subset of @cpu->loaded
  * @load_follows: x86_sched_load() follows before this CPU is in user space again
  *
- * Counters of sampling events, and those that programs read, stop and keep the value. Those that
- * microcode uses are returned to it. The others continue to run.
+ * Counters of sampling events, and those that programs read, stop and keep the value, but those
+ * that linger for the load. Those that microcode uses are returned to it. The others continue to
+ * run.
  *
  * Context: interrupts disabled.
  */
@@ -446,6 +449,7 @@ void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
 		    const struct task_struct *next)
 {
 	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+	bool follows = false;
 	u64 counters = 0;
 
 	lockdep_assert_irqs_disabled();
@@ -456,9 +460,10 @@ void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
 		if (cpu->event[idx] == slot->event)
 			counters |= BIT_ULL(idx);
 	}
+	if (counters & cpu->sampling && x86_nr_pmus == 1)
+		follows = perf_sched_load_follows(pmu, next);
 	if (counters)
-		x86_sched_unload(cpu, counters,
-				 counters & cpu->sampling && perf_sched_load_follows(pmu, next));
+		x86_sched_unload(cpu, counters, follows);
 }
 
 /* ------------------------------------------------------------ missed overflows */
@@ -678,7 +683,7 @@ static void x86_sched_load_event(struct x86_pmu_cpu *cpu, const struct perf_sche
 		x86_counter_enable(cpu, event);
 }
 
-/* Must the counter be disabled while it is programmed for this event? */
+/* Must the counter be disabled while it is programmed for this event, unless it has lingered? */
 static bool x86_sched_must_stop(const struct perf_event *event)
 {
 	return event->hw.flags & X86_EVENT_SAMPLING || x86_guest_only(event);
@@ -769,7 +774,7 @@ static noinline u64 x86_sched_take_over(struct x86_pmu_cpu *cpu, const struct pe
 	return run;
 }
 
-/* No event takes over the lingering counters, but those in @taken. */
+/* Stops the lingering counters but those in @taken, which counting events take as they are. */
 static noinline void x86_sched_stop_lingering(struct x86_pmu_cpu *cpu, u64 taken)
 {
 	x86_counters_disable(cpu, cpu->lingering & ~taken);

@@ -292,10 +292,10 @@ struct perf_schedule {
  *	space access to counters is enabled if perf_schedule::user is set, and stays enabled while
  *	the task is on the CPU, which may be between looking up the index and reading the counter
  * @sched_save: update the events in the slots of @mask and release the counters. A counter that
- *	cannot interrupt may continue to run unused: the next @sched_load of the event starts from
- *	that counter's value. Disables the task's user space access; @mask is 0 if nothing else is
- *	to be done. The task @next is switched in afterwards, see perf_sched_load_follows(); NULL:
- *	no switch
+ *	cannot interrupt, or not before the next @sched_load, may continue to run unused: the next
+ *	@sched_load of the event starts from that counter's value. Disables the task's user space
+ *	access; @mask is 0 if nothing else is to be done. The task @next is switched in afterwards,
+ *	see perf_sched_load_follows(); NULL: no switch
  */
 struct pmu {
 	struct list_head			entry;

@@ -244,7 +244,7 @@ extern atomic_t perf_nr_tracepoints;
  * @nr_cpu_side_running: entries of @cpu_side
  * @cpu_side: leaders of the CPU side's groups that are running
  * @base_overridden: @cpu_side is not what the base schedule contains
- * @load_empty: load schedules without events, too: see perf_sched_load_follows()
+ * @load_empty: load schedules without events, too; set by perf_sched_load_follows(), for good
  * @cpu_supported: result of pmu::filter when a schedule was last compiled on this CPU
  * @cgrp_change: perf_cpu_context::cgrp_changes at the last reload by a cgroup switch
  * @exclusive: exclusive PMU: the CPU's only event, its own or a cgroup's

@@ -152,8 +152,9 @@ void perf_ctx_sched_in(struct perf_event_context *ctx)
  * @pmu: PMU of this CPU, of which pmu::sched_save is being called
  * @next: argument of pmu::sched_save
  *
- * If true, pmu::sched_load is called even with an empty schedule. It is not if the next task loses
- * its last event meanwhile, or has events of another PMU alone.
+ * From the first time that this returns true, schedules without events are loaded, too, on this
+ * CPU. There is no load nevertheless if the next task loses its last event of @pmu meanwhile, or
+ * has events of other PMUs with counters alone.
  *
  * Context: interrupts off
  * Return: false also without @next
