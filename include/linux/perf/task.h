@@ -41,6 +41,18 @@ void perf_sched_cb_inc(struct pmu *pmu);
  */
 void perf_sched_cb_dec(struct pmu *pmu);
 
+/**
+ * perf_sched_load_follows - is another schedule loaded before any task runs in user space?
+ * @pmu: PMU of this CPU, of which pmu::sched_save is being called
+ * @next: argument of pmu::sched_save
+ *
+ * From the first time that this returns true, schedules without events are loaded, too, on this
+ * CPU. There is no load nevertheless if the next task loses its last event of @pmu meanwhile, or
+ * has events of other PMUs with counters alone.
+ *
+ * Context: interrupts off
+ * Return: false also without @next
+ */
 bool perf_sched_load_follows(struct pmu *pmu, const struct task_struct *next);
 
 #endif /* _LINUX_PERF_TASK_H */

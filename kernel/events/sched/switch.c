@@ -147,22 +147,12 @@ void perf_ctx_sched_in(struct perf_event_context *ctx)
 	raw_spin_unlock(&ctx->lock);
 }
 
-/**
- * perf_sched_load_follows - is another schedule loaded before any task runs in user space?
- * @pmu: PMU of this CPU, of which pmu::sched_save is being called
- * @next: argument of pmu::sched_save
- *
- * From the first time that this returns true, schedules without events are loaded, too, on this
- * CPU. There is no load nevertheless if the next task loses its last event of @pmu meanwhile, or
- * has events of other PMUs with counters alone.
- *
- * Context: interrupts off
- * Return: false also without @next
- */
 bool perf_sched_load_follows(struct pmu *pmu, const struct task_struct *next)
 {
 	const struct perf_event_context *ctx = next ? READ_ONCE(next->perf_event_ctxp) : NULL;
 
+	lockdep_assert_irqs_disabled();
+	/* It is not freed: @next is alive, and is not the task that frees it. */
 	if (!ctx || list_empty(&ctx->counter_list))
 		return false;
 	perf_this_cpc(pmu)->load_empty = true;

@@ -278,6 +278,25 @@ static void sched_linger(struct x86_pmu_cpu *cpu, struct perf_event *event,
 		x86_sched_save(event->pmu, s, 1, NULL);
 }
 
+/* False if there are events on this CPU. Interrupts off. */
+static bool sched_linger_each(struct perf_event *event, struct perf_schedule *s,
+			      struct sched_linger_case *c, unsigned int nr)
+{
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+
+	if (!cpu->pmu || cpu->loaded)
+		return false;
+	event->pmu = &cpu->pmu->pmu;
+	event->hw.idx = -1;
+	event->hw.flags = X86_EVENT_SAMPLING;
+	event->hw.sample_period = S32_MAX;
+	local64_set(&event->hw.period_left, S32_MAX);
+	for (; nr--; c++)
+		sched_linger(cpu, event, s, c);
+	x86_counters_disable(cpu, ~0ULL);
+	return true;
+}
+
 /* Only what counts user space alone, and only until the load that follows. */
 static void sampling_counter_lingers_until_the_load(struct kunit *test)
 {
@@ -290,26 +309,13 @@ static void sampling_counter_lingers_until_the_load(struct kunit *test)
 	};
 	struct perf_event *event = sched_new_event(test);
 	struct perf_schedule *s = sched_new_schedule(test);
-	struct x86_pmu_cpu *cpu;
 	unsigned long flags;
-	bool busy = true;
+	bool ran;
 
 	local_irq_save(flags);
-	cpu = this_cpu_ptr(&x86_pmu_cpu);
-	if (cpu->pmu && !cpu->loaded) {
-		busy = false;
-		event->pmu = &cpu->pmu->pmu;
-		event->hw.idx = -1;
-		event->hw.flags = X86_EVENT_SAMPLING;
-		event->hw.sample_period = S32_MAX;
-		local64_set(&event->hw.period_left, S32_MAX);
-		for (unsigned int i = 0; i < ARRAY_SIZE(c); i++)
-			sched_linger(cpu, event, s, &c[i]);
-		x86_counters_disable(cpu, ~0ULL);
-	}
+	ran = sched_linger_each(event, s, c, ARRAY_SIZE(c));
 	local_irq_restore(flags);
-
-	if (busy)
+	if (!ran)
 		kunit_skip(test, "there are events on this CPU");
 	for (unsigned int i = 0; i < ARRAY_SIZE(c); i++) {
 		KUNIT_EXPECT_EQ_MSG(test, c[i].lingered, c[i].lingers, "case %u", i);
