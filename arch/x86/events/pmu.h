@@ -672,7 +672,7 @@ void x86_sched_task(struct perf_event_pmu_context *pmu_ctx, struct task_struct *
 void x86_sched_rewind_counting(struct x86_pmu_cpu *cpu);
 void x86_sched_reselect(struct x86_pmu_cpu *cpu);
 int  x86_sched_assign(struct pmu *pmu, struct perf_schedule *s, unsigned int from);
-void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s);
+void x86_sched_load(struct pmu *pmu, struct perf_schedule *s);
 void x86_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
 		    const struct task_struct *next);
 void x86_event_start(struct perf_event *event, int flags);

@@ -892,7 +892,7 @@ static __always_inline void x86_sched_load_plain(struct x86_pmu_cpu *cpu,
  *
  * Context: interrupts disabled.
  */
-void x86_sched_load(struct pmu *pmu, const struct perf_schedule *s)
+void x86_sched_load(struct pmu *pmu, struct perf_schedule *s)
 {
 	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
 	u64 keep = 0, fresh = 0, taken = 0;

@@ -208,6 +208,8 @@ struct perf_sched_slot {
  *	x86 driver does not set the flag
  * @task_mask: bit mask of the slots that belong to a task's context; the others belong to the CPU
  *	side
+ * @stamp: for the driver, which sets it in @sched_load; 0 after a compilation. A schedule to which
+ *	slots are added is loaded before it is saved
  * @slot: events in the order of falling priority, with the counters
  *
  * The core compiles a schedule when the set of events changes and uses the schedule for every
@@ -219,6 +221,7 @@ struct perf_schedule {
 	unsigned int		nr;
 	bool			user;
 	u64			task_mask;
+	u64			stamp;
 	struct perf_sched_slot	slot[PERF_SCHED_SLOTS];
 };
 
@@ -344,7 +347,7 @@ struct pmu {
 	void (*filter)(struct pmu *pmu, int cpu, bool *ret);
 	int  (*check_period)(struct perf_event *event, u64 value);
 	int  (*sched_assign)(struct pmu *pmu, struct perf_schedule *s, unsigned int from);
-	void (*sched_load)(struct pmu *pmu, const struct perf_schedule *s);
+	void (*sched_load)(struct pmu *pmu, struct perf_schedule *s);
 	void (*sched_save)(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
 			   const struct task_struct *next);
 };

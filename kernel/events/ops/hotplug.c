@@ -52,7 +52,7 @@ static void hotplug_activate_cpu(void *unused)
 /* Stops the counters of the context's PMUs and updates the counts. */
 static void hotplug_unload(struct perf_event_context *ctx)
 {
-	static const struct perf_schedule nothing;
+	static struct perf_schedule nothing;
 	struct perf_event_pmu_context *epc;
 
 	list_for_each_entry(epc, &ctx->counter_list, counter_entry) {

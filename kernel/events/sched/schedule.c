@@ -129,6 +129,7 @@ static void sched_own_slots(struct perf_schedule *s, unsigned int from)
 static void sched_truncate(struct perf_schedule *s, unsigned int nr)
 {
 	s->nr = nr;
+	s->stamp = 0;
 	if (nr < PERF_SCHED_SLOTS)
 		s->task_mask &= BIT_ULL(nr) - 1;
 }
@@ -407,6 +408,7 @@ static void sched_compile(struct sched_compilation *c, struct perf_cpu_pmu_conte
 	c->s->nr = 0;
 	c->s->user = false;
 	c->s->task_mask = 0;
+	c->s->stamp = 0;
 	c->cpu = smp_processor_id();
 
 	cpc->cpu_supported = perf_pmu_supports_cpu(c->pmu, c->cpu);
@@ -513,6 +515,7 @@ static noinline void sched_drop_slot(struct perf_schedule *s, unsigned int i)
 	u64 below = BIT_ULL(i) - 1;
 
 	s->nr--;
+	s->stamp = 0;
 	memmove(&s->slot[i], &s->slot[i + 1], (s->nr - i) * sizeof(s->slot[0]));
 	s->task_mask = (s->task_mask & below) | (s->task_mask >> 1 & ~below);
 }

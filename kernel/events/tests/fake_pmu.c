@@ -89,7 +89,7 @@ static void fake_take_off(struct fake_pmu *f, int idx)
 	f->running[idx] = NULL;
 }
 
-static void fake_load(struct pmu *pmu, const struct perf_schedule *s)
+static void fake_load(struct pmu *pmu, struct perf_schedule *s)
 {
 	struct perf_event *next[FAKE_COUNTERS] = { };
 	struct fake_pmu *f = to_fake(pmu);

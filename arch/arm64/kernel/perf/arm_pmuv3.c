@@ -34,6 +34,9 @@ static void pmuv3_reset(void *info)
 	c->enabled = 0;
 	c->interrupts = 0;
 	c->kvm = 0;
+	if (!c->stamp)
+		c->stamp = (u64)smp_processor_id() << 40;
+	pmuv3_registers_change(c);
 	c->pmcr_e = false;
 	c->user = false;	/* PMUSERENR_EL0 is reset by the CPU's boot and resume code */
 	memset(c->type, 0xff, sizeof(c->type));

@@ -90,6 +90,9 @@
  * @zero: counters that are known to be disabled and 0
  * @suspended: counters of the events that were stopped for a power-down
  * @kvm: counters that KVM enables and disables, or filters, at guest entry and exit
+ * @stamp: of the values of @enabled, @interrupts, @kvm and @type: a number that no other CPU has,
+ *	and the CPU does not have again; not 0. perf_schedule::stamp is the same if the events of
+ *	the schedule only count, and loading them needs no writes
  * @pmcr: value of PMCR_EL0, but for E
  * @pmcr_e: value of PMCR_EL0.E
  * @disabled: the core has disabled the PMU by pmu::pmu_disable
@@ -110,6 +113,7 @@ struct pmuv3_cpu {
 	u64			zero;
 	u64			suspended;
 	u64			kvm;
+	u64			stamp;
 	u64			pmcr;
 	bool			pmcr_e;
 	bool			disabled;
@@ -120,6 +124,12 @@ struct pmuv3_cpu {
 };
 
 DECLARE_PER_CPU(struct pmuv3_cpu, pmuv3_cpu);
+
+/* A register is about to have another value: no schedule has the stamp any more. */
+static inline void pmuv3_registers_change(struct pmuv3_cpu *c)
+{
+	c->stamp++;
+}
 
 /*
  * Masks the overflow interrupt if it is an NMI. Interrupts are off already, which with pseudo-NMIs
@@ -215,7 +225,7 @@ void pmuv3_update_user_pages(const struct pmuv3_cpu *c);
 int  pmuv3_event_idx(struct perf_event *event);
 
 /* pmuv3_sched.c */
-void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s);
+void pmuv3_sched_load(struct pmu *pmu, struct perf_schedule *s);
 void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
 		      const struct task_struct *next);
 void pmuv3_disable_unused(struct pmuv3_cpu *c);

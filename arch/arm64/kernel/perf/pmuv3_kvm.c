@@ -25,6 +25,7 @@
  */
 void __pmuv3_kvm_claim(struct pmuv3_cpu *c, u64 counters, struct perf_event *event)
 {
+	pmuv3_registers_change(c);
 	if (c->kvm & counters)
 		kvm_clr_pmu_events(counters);
 	c->kvm &= ~counters;
@@ -51,6 +52,7 @@ void __pmuv3_kvm_release(struct pmuv3_cpu *c, u64 counters)
 	unsigned long claimed = c->kvm & counters;
 	unsigned int idx;
 
+	pmuv3_registers_change(c);
 	kvm_clr_pmu_events(claimed);
 	c->kvm &= ~claimed;
 	for_each_set_bit(idx, &claimed, ARMPMU_MAX_HWEVENTS)

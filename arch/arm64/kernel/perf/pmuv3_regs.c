@@ -124,6 +124,7 @@ void pmuv3_reload_counter(struct perf_event *event, unsigned int idx, s64 left)
  */
 void pmuv3_write_type(struct pmuv3_cpu *c, unsigned int idx, u64 type)
 {
+	pmuv3_registers_change(c);
 	c->type[idx] = type;
 	if (idx < ARMV8_PMU_CYCLE_IDX)
 		write_pmevtypern(idx, type & PMUV3_TYPE);
@@ -134,17 +135,21 @@ void pmuv3_write_type(struct pmuv3_cpu *c, unsigned int idx, u64 type)
 		write_pmicfiltr(type & (PMUV3_FILTERS | ARMV8_PMU_EVTYPE_EVENT));
 }
 
-/* Reads the counters from entry @e on, the first of which is a pair. */
-static noinline void pmuv3_read_batch_pairs(struct pmuv3_batch *b, struct pmuv3_entry *e)
+/* Reads the counters from slot @i on, which has a pair. */
+static noinline void pmuv3_read_pairs(const struct perf_sched_slot *slot, unsigned int i,
+				      unsigned int nr, u64 *now)
 {
-	for (; e < b->end; e++)
-		e->now = e->idx & PMUV3_ENTRY_PAIR ? pmuv3_read_pair(e->idx & ~PMUV3_ENTRY_PAIR) :
-						     pmuv3_read_register(e->idx);
+	for (; i < nr; i++)
+		now[i] = slot[i].idx & PMUV3_ENTRY_PAIR ?
+			 pmuv3_read_pair(slot[i].idx & ~PMUV3_ENTRY_PAIR) :
+			 pmuv3_read_register(slot[i].idx);
 }
 
 /**
- * pmuv3_read_batch - read the counters of a batch, which continue to run
- * @b: batch; pmuv3_entry::now is set
+ * pmuv3_read_slots - read the counters of events, which continue to run
+ * @slot: events, of a schedule without chained pairs or of a batch
+ * @nr: their number
+ * @now: set to the values
  *
  * Events are loaded and saved by this same loop with the members of a group in the same order. Each
  * counter is read at the same distance from the previous counter both times, so that the members of
@@ -154,13 +159,13 @@ static noinline void pmuv3_read_batch_pairs(struct pmuv3_batch *b, struct pmuv3_
  *
  * Context: interrupts off, between pmuv3_mask_nmi() and pmuv3_unmask_nmi().
  */
-void pmuv3_read_batch(struct pmuv3_batch *b)
+void pmuv3_read_slots(const struct perf_sched_slot *slot, unsigned int nr, u64 *now)
 {
-	struct pmuv3_entry *e, *end = b->end;
+	unsigned int i;
 
-	for (e = b->entry; e < end; e++) {
-		if (unlikely(e->idx & PMUV3_ENTRY_PAIR))
-			return pmuv3_read_batch_pairs(b, e);
-		e->now = pmuv3_read_register(e->idx);
+	for (i = 0; i < nr; i++) {
+		if (unlikely(slot[i].idx & PMUV3_ENTRY_PAIR))
+			return pmuv3_read_pairs(slot, i, nr, now);
+		now[i] = pmuv3_read_register(slot[i].idx);
 	}
 }

@@ -13,51 +13,41 @@
 
 #include "pmuv3.h"
 
-/* Set in pmuv3_entry::idx for a chained pair. */
+/* Set in perf_sched_slot::idx of a batch for a chained pair. */
 #define PMUV3_ENTRY_PAIR	0x80
 
 /**
- * struct pmuv3_entry - an event of a batch
- * @event: the event
- * @now: value of the event's counter or pair, set by pmuv3_read_batch()
- * @idx: counter index of the event, with PMUV3_ENTRY_PAIR for a chained pair
- */
-struct pmuv3_entry {
-	struct perf_event	*event;
-	u64			now;
-	unsigned int		idx;
-};
-
-/**
  * struct pmuv3_batch - events that are loaded, updated or unloaded together
- * @end: behind the last entry
+ * @nr: their number
  * @special: an event has a flag of PMUV3_EVT_SPECIAL
  * @counters: mask of the counter indices, of a chained pair the upper one
- * @entry: events
+ * @entry: events and counter indices, with PMUV3_ENTRY_PAIR for a chained pair
+ * @now: values of the counters or pairs, set by pmuv3_read_batch()
  */
 struct pmuv3_batch {
-	struct pmuv3_entry	*end;
+	unsigned int		nr;
 	bool			special;
 	u64			counters;
-	struct pmuv3_entry	entry[ARMPMU_MAX_HWEVENTS];
+	struct perf_sched_slot	entry[ARMPMU_MAX_HWEVENTS];
+	u64			now[ARMPMU_MAX_HWEVENTS];
 };
 
 static __always_inline void pmuv3_batch_init(struct pmuv3_batch *b)
 {
-	b->end = b->entry;
+	b->nr = 0;
 	b->special = false;
 	b->counters = 0;
 }
 
 static __always_inline bool pmuv3_batch_is_empty(const struct pmuv3_batch *b)
 {
-	return b->end == b->entry;
+	return !b->nr;
 }
 
 static __always_inline void pmuv3_batch_add(struct pmuv3_batch *b, struct perf_event *event,
 					    unsigned int idx)
 {
-	struct pmuv3_entry *e = b->end++;
+	struct perf_sched_slot *e = &b->entry[b->nr++];
 
 	b->counters |= BIT_ULL(idx);
 	e->event = event;
@@ -72,10 +62,16 @@ static __always_inline void pmuv3_batch_add(struct pmuv3_batch *b, struct perf_e
 /* pmuv3_regs.c */
 u64  pmuv3_read_counter(const struct perf_event *event, unsigned int idx);
 void pmuv3_write_register(unsigned int idx, u64 value);
-void pmuv3_read_batch(struct pmuv3_batch *b);
+void pmuv3_read_slots(const struct perf_sched_slot *slot, unsigned int nr, u64 *now);
 void pmuv3_write_running(const struct hw_perf_event *hw, unsigned int idx, u64 value);
 void pmuv3_reload_counter(struct perf_event *event, unsigned int idx, s64 left);
 void pmuv3_write_type(struct pmuv3_cpu *c, unsigned int idx, u64 type);
+
+/* Reads the counters of a batch, which continue to run. */
+static __always_inline void pmuv3_read_batch(struct pmuv3_batch *b)
+{
+	pmuv3_read_slots(b->entry, b->nr, b->now);
+}
 
 static inline void pmuv3_enable_counters(struct pmuv3_cpu *c, u64 mask)
 {
@@ -83,6 +79,7 @@ static inline void pmuv3_enable_counters(struct pmuv3_cpu *c, u64 mask)
 	if (!mask)
 		return;
 
+	pmuv3_registers_change(c);
 	c->enabled |= mask;
 	write_pmcntenset(mask);
 }
@@ -94,6 +91,7 @@ static inline void pmuv3_disable_counters(struct pmuv3_cpu *c, u64 mask)
 	if (!mask)
 		return;
 
+	pmuv3_registers_change(c);
 	c->enabled &= ~mask;
 	write_pmcntenclr(mask);
 	isb();
@@ -104,6 +102,10 @@ static inline void pmuv3_set_interrupts(struct pmuv3_cpu *c, u64 which, u64 on)
 {
 	u64 change = (c->interrupts ^ on) & which;
 
+	if (!change)
+		return;
+
+	pmuv3_registers_change(c);
 	if (change & on)
 		write_pmintenset(change & on);
 	if (change & ~on)

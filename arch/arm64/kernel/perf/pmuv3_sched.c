@@ -84,12 +84,11 @@ static void pmuv3_compute_special(struct pmuv3_cpu *c, struct pmuv3_writes *w,
 static __always_inline void pmuv3_compute_writes(struct pmuv3_cpu *c, struct pmuv3_writes *w,
 						 const struct pmuv3_batch *b)
 {
-	const struct pmuv3_entry *e, *end = b->end;
 	u64 used = 0, type = 0;
 
-	for (e = b->entry; e < end; e++) {
-		unsigned int idx = e->idx & ~PMUV3_ENTRY_PAIR;
-		struct perf_event *event = e->event;
+	for (unsigned int i = 0; i < b->nr; i++) {
+		unsigned int idx = b->entry[i].idx & ~PMUV3_ENTRY_PAIR;
+		struct perf_event *event = b->entry[i].event;
 		struct hw_perf_event *hw = &event->hw;
 
 		hw->idx = idx;
@@ -143,12 +142,10 @@ static bool pmuv3_no_writes(const struct pmuv3_cpu *c, const struct pmuv3_writes
 static noinline void pmuv3_apply_writes(struct pmuv3_cpu *c, const struct pmuv3_writes *w,
 					const struct pmuv3_batch *b)
 {
-	const struct pmuv3_entry *e, *end = b->end;
-
 	pmuv3_disable_counters(c, w->disable | w->stop);
 	c->zero &= ~w->used;
-	for (e = b->entry; e < end; e++) {
-		struct perf_event *event = e->event;
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct perf_event *event = b->entry[i].event;
 		unsigned int idx = event->hw.idx;
 
 		if (w->type & BIT_ULL(idx))
@@ -195,10 +192,9 @@ static __always_inline void pmuv3_program_batch(struct pmuv3_cpu *c,
 static noinline void pmuv3_write_own_values(const struct pmuv3_batch *b)
 {
 	bool all = pmuv3_user_access_is_on();
-	const struct pmuv3_entry *e, *end = b->end;
 
-	for (e = b->entry; e < end; e++) {
-		struct perf_event *event = e->event;
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct perf_event *event = b->entry[i].event;
 		struct hw_perf_event *hw = &event->hw;
 		unsigned int idx = hw->idx;
 		u64 value;
@@ -220,20 +216,18 @@ static noinline void pmuv3_write_own_values(const struct pmuv3_batch *b)
 /* The events of a batch, which has been read, are on their counters. */
 static __always_inline void pmuv3_begin_entries(struct pmuv3_cpu *c, const struct pmuv3_batch *b)
 {
-	const struct pmuv3_entry *e, *end = b->end;
-
 	c->used |= b->counters;
-	for (e = b->entry; e < end; e++) {
-		struct perf_event *event = e->event;
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct perf_event *event = b->entry[i].event;
 		struct hw_perf_event *hw = &event->hw;
-		unsigned int idx = e->idx & ~PMUV3_ENTRY_PAIR;
+		unsigned int idx = b->entry[i].idx & ~PMUV3_ENTRY_PAIR;
 
 		hw->idx = idx;
 		c->event[idx] = event;
 		if (likely(!(hw->flags & PMUV3_EVT_SPECIAL)))
-			local64_set(&hw->prev_count, e->now);
+			local64_set(&hw->prev_count, b->now[i]);
 		else if (!(hw->flags & PMUV3_EVT_SAMPLES))
-			pmuv3_count_start(event, idx, e->now);
+			pmuv3_count_start(event, idx, b->now[i]);
 	}
 	pmuv3_set_pmcr_e(c);
 }
@@ -258,11 +252,10 @@ static noinline void pmuv3_load_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b
 /* Stops the counters of the sampling events, or with @all of all events of the batch. */
 static noinline void pmuv3_stop_batch(struct pmuv3_cpu *c, const struct pmuv3_batch *b, bool all)
 {
-	const struct pmuv3_entry *e, *end = b->end;
 	u64 mask = 0;
 
-	for (e = b->entry; e < end; e++) {
-		struct hw_perf_event *hw = &e->event->hw;
+	for (unsigned int i = 0; i < b->nr; i++) {
+		const struct hw_perf_event *hw = &b->entry[i].event->hw;
 
 		if (all || hw->flags & PMUV3_EVT_SAMPLES)
 			mask |= pmuv3_counters(hw, hw->idx);
@@ -285,13 +278,11 @@ static noinline void pmuv3_update_any(struct perf_event *event, u64 now)
  */
 static noinline void pmuv3_update_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b, bool stop)
 {
-	const struct pmuv3_entry *e, *end = b->end;
-
 	if (stop || b->special)
 		pmuv3_stop_batch(c, b, stop);
 	pmuv3_read_batch(b);
-	for (e = b->entry; e < end; e++)
-		pmuv3_update_any(e->event, e->now);
+	for (unsigned int i = 0; i < b->nr; i++)
+		pmuv3_update_any(b->entry[i].event, b->now[i]);
 }
 
 static void pmuv3_batch_add_used(struct pmuv3_batch *b, struct pmuv3_cpu *c, u64 mask)
@@ -313,19 +304,17 @@ static noinline void pmuv3_unloaded_mapped(struct perf_event *event)
 /* Updates the counts of a batch; pmuv3_batch_take() has removed the events from the counters. */
 static __always_inline void pmuv3_unload_batch(struct pmuv3_cpu *c, struct pmuv3_batch *b)
 {
-	const struct pmuv3_entry *e, *end = b->end;
-
 	c->used &= ~b->counters;
 	if (unlikely(b->special))
 		pmuv3_stop_batch(c, b, false);
 	pmuv3_read_batch(b);
-	for (e = b->entry; e < end; e++) {
-		struct perf_event *event = e->event;
+	for (unsigned int i = 0; i < b->nr; i++) {
+		struct perf_event *event = b->entry[i].event;
 
 		if (likely(!(event->hw.flags & PMUV3_EVT_SPECIAL)))
-			pmuv3_count_add(event, e->now);
+			pmuv3_count_add(event, b->now[i]);
 		else
-			pmuv3_update_any(event, e->now);
+			pmuv3_update_any(event, b->now[i]);
 		if (unlikely(rcu_access_pointer(event->rb)))
 			pmuv3_unloaded_mapped(event);
 	}
@@ -362,7 +351,6 @@ static noinline void pmuv3_unload_counters(struct pmuv3_cpu *c, u64 mask)
 void pmuv3_disclose_loaded(struct pmuv3_cpu *c, u64 counters)
 {
 	struct pmuv3_batch b __uninitialized;
-	const struct pmuv3_entry *e;
 
 	pmuv3_batch_init(&b);
 	for (counters &= c->used; counters; counters &= counters - 1) {
@@ -374,8 +362,8 @@ void pmuv3_disclose_loaded(struct pmuv3_cpu *c, u64 counters)
 	pmuv3_update_batch(c, &b, false);
 	pmuv3_write_own_values(&b);
 	pmuv3_read_batch(&b);
-	for (e = b.entry; e < b.end; e++)
-		pmuv3_count_start(e->event, e->event->hw.idx, e->now);
+	for (unsigned int i = 0; i < b.nr; i++)
+		pmuv3_count_start(b.entry[i].event, b.entry[i].event->hw.idx, b.now[i]);
 }
 
 /* The task's first event with the rdpmc bit is loaded: its other events stay on their counters. */
@@ -479,24 +467,27 @@ static bool pmuv3_can_take_over(const struct pmuv3_cpu *c, u64 leave)
 /* Each counter in @leave is read once for the event that leaves and the one that is loaded. */
 static void pmuv3_take_over(struct pmuv3_cpu *c, struct pmuv3_batch *b, u64 leave)
 {
-	const struct pmuv3_entry *e, *end = b->end;
-
 	pmuv3_read_batch(b);
-	for (e = b->entry; e < end; e++) {
-		if (leave & BIT_ULL(e->idx))
-			pmuv3_count_add(c->event[e->idx], e->now);
+	for (unsigned int i = 0; i < b->nr; i++) {
+		unsigned int idx = b->entry[i].idx;
+
+		if (leave & BIT_ULL(idx))
+			pmuv3_count_add(c->event[idx], b->now[i]);
 	}
 	/* After all counts: an event may leave one counter for another. */
 	pmuv3_begin_entries(c, b);
 }
 
 /* Loads a schedule while other events, or some of its own, are loaded. */
-static noinline void pmuv3_exchange(struct pmuv3_cpu *c, const struct perf_schedule *s,
-				    struct pmuv3_batch *b)
+static noinline void pmuv3_exchange(struct pmuv3_cpu *c, const struct perf_schedule *s)
 {
 	const struct perf_sched_slot *slot, *end = &s->slot[s->nr];
+	struct pmuv3_batch b __uninitialized;
 	u64 stay = 0, changes = 0, leave;
 
+	/* No schedule with a stamp is loaded from here on. */
+	pmuv3_registers_change(c);
+	pmuv3_batch_init(&b);
 	for (slot = s->slot; slot < end; slot++) {
 		struct perf_event *event = slot->event;
 
@@ -504,13 +495,13 @@ static noinline void pmuv3_exchange(struct pmuv3_cpu *c, const struct perf_sched
 			stay |= BIT_ULL(slot->idx);
 			continue;
 		}
-		pmuv3_batch_add(b, event, slot->idx);
+		pmuv3_batch_add(&b, event, slot->idx);
 		changes |= pmuv3_changes(c, event, slot->idx);
 	}
 	leave = c->used & ~stay;
-	if (leave && !(leave & ~b->counters) && !c->reader && !s->user &&
-	    pmuv3_runs_on(c, b, changes) && pmuv3_can_take_over(c, leave)) {
-		pmuv3_take_over(c, b, leave);
+	if (leave && !(leave & ~b.counters) && !c->reader && !s->user &&
+	    pmuv3_runs_on(c, &b, changes) && pmuv3_can_take_over(c, leave)) {
+		pmuv3_take_over(c, &b, leave);
 		return;
 	}
 	if (leave) {
@@ -518,43 +509,114 @@ static noinline void pmuv3_exchange(struct pmuv3_cpu *c, const struct perf_sched
 		changes |= c->kvm;
 		pmuv3_unload_counters(c, leave);
 	}
-	pmuv3_load_beside(c, s, b, stay, changes);
+	pmuv3_load_beside(c, s, &b, stay, changes);
+}
+
+/* Loads a schedule on a CPU where no event is loaded. */
+static noinline void pmuv3_load_first(struct pmuv3_cpu *c, struct perf_schedule *s)
+{
+	const struct perf_sched_slot *slot, *end = &s->slot[s->nr];
+	struct pmuv3_batch b __uninitialized;
+	u64 changes = 0;
+
+	pmuv3_batch_init(&b);
+	for (slot = s->slot; slot < end; slot++) {
+		pmuv3_batch_add(&b, slot->event, slot->idx);
+		changes |= pmuv3_changes(c, slot->event, slot->idx);
+	}
+	pmuv3_load_beside(c, s, &b, 0, changes);
+	if (s->nr && !b.special && !s->user)
+		s->stamp = c->stamp;
+}
+
+/*
+ * Loads a schedule with the stamp of the registers, on a CPU where no event is loaded: its events
+ * only count, and there is nothing to write.
+ */
+static __always_inline void pmuv3_load_stamped(struct pmuv3_cpu *c, const struct perf_schedule *s)
+{
+	u64 now[ARMPMU_MAX_HWEVENTS] __uninitialized;
+	unsigned int i, nr = s->nr;
+	u64 used = 0;
+
+	pmuv3_read_slots(s->slot, nr, now);
+	for (i = 0; i < nr; i++) {
+		struct perf_event *event = s->slot[i].event;
+		unsigned int idx = s->slot[i].idx;
+
+		used |= BIT_ULL(idx);
+		event->hw.idx = idx;
+		c->event[idx] = event;
+		local64_set(&event->hw.prev_count, now[i]);
+	}
+	c->used = used;
+	pmuv3_set_pmcr_e(c);
 }
 
 /**
  * pmuv3_sched_load - pmu::sched_load
  * @pmu: PMU of the events
- * @s: schedule to load; events of other schedules are unloaded
+ * @s: schedule to load; events of other schedules are unloaded. Its stamp is set to that of the
+ *	registers if saving it and loading it again need no writes
  *
  * Context: interrupts off.
  */
-void pmuv3_sched_load(struct pmu *pmu, const struct perf_schedule *s)
+void pmuv3_sched_load(struct pmu *pmu, struct perf_schedule *s)
 {
-	const struct perf_sched_slot *slot, *end = &s->slot[s->nr];
 	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
-	struct pmuv3_batch b __uninitialized;
 	unsigned long daif;
-	u64 changes = 0;
 
 	lockdep_assert_irqs_disabled();
 	if (c->pmu != to_arm_pmu(pmu))
 		return;
 
 	daif = pmuv3_mask_nmi();
-	pmuv3_batch_init(&b);
-	if (c->used) {
-		pmuv3_exchange(c, s, &b);
-	} else {
-		for (slot = s->slot; slot < end; slot++) {
-			pmuv3_batch_add(&b, slot->event, slot->idx);
-			changes |= pmuv3_changes(c, slot->event, slot->idx);
-		}
-		pmuv3_load_beside(c, s, &b, 0, changes);
-	}
+	if (unlikely(c->used))
+		pmuv3_exchange(c, s);
+	else if (likely(s->stamp == c->stamp && !s->user && !c->reader))
+		pmuv3_load_stamped(c, s);
+	else
+		pmuv3_load_first(c, s);
 	pmuv3_unmask_nmi(daif);
 
 	if (unlikely(s->user))
 		pmuv3_update_user_pages(c);
+}
+
+/* Saves all events of a schedule with the stamp of the registers. */
+static __always_inline void pmuv3_save_stamped(struct pmuv3_cpu *c, const struct perf_schedule *s)
+{
+	u64 now[ARMPMU_MAX_HWEVENTS] __uninitialized;
+	unsigned int i, nr = s->nr;
+
+	c->used = 0;
+	pmuv3_read_slots(s->slot, nr, now);
+	for (i = 0; i < nr; i++) {
+		struct perf_event *event = s->slot[i].event;
+
+		lockdep_assert(c->event[s->slot[i].idx] == event);
+		c->event[s->slot[i].idx] = NULL;
+		pmuv3_count_add(event, now[i]);
+		if (unlikely(rcu_access_pointer(event->rb)))
+			pmuv3_unloaded_mapped(event);
+	}
+}
+
+/* Saves the events in the slots of @mask. */
+static noinline void pmuv3_save_slots(struct pmuv3_cpu *c, const struct perf_schedule *s, u64 mask)
+{
+	const struct perf_sched_slot *slot = s->slot;
+	struct pmuv3_batch b __uninitialized;
+
+	pmuv3_batch_init(&b);
+	for (; mask; mask >>= 1, slot++) {
+		if (likely(mask & 1 && c->event[slot->idx] == slot->event))
+			pmuv3_batch_take(&b, c, slot->event, slot->idx);
+	}
+
+	pmuv3_unload_batch(c, &b);
+	if (unlikely(c->reader))
+		pmuv3_user_set_access(c, false);
 }
 
 /**
@@ -573,8 +635,6 @@ void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
 		      const struct task_struct *next)
 {
 	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
-	const struct perf_sched_slot *slot = s->slot;
-	struct pmuv3_batch b __uninitialized;
 	unsigned long daif;
 
 	lockdep_assert_irqs_disabled();
@@ -582,15 +642,10 @@ void pmuv3_sched_save(struct pmu *pmu, const struct perf_schedule *s, u64 mask,
 		return;
 
 	daif = pmuv3_mask_nmi();
-	pmuv3_batch_init(&b);
-	for (; mask; mask >>= 1, slot++) {
-		if (likely(mask & 1 && c->event[slot->idx] == slot->event))
-			pmuv3_batch_take(&b, c, slot->event, slot->idx);
-	}
-
-	pmuv3_unload_batch(c, &b);
-	if (unlikely(c->reader))
-		pmuv3_user_set_access(c, false);
+	if (likely(s->stamp == c->stamp && mask == GENMASK_ULL(s->nr - 1, 0)))
+		pmuv3_save_stamped(c, s);
+	else
+		pmuv3_save_slots(c, s, mask);
 	pmuv3_unmask_nmi(daif);
 }
 

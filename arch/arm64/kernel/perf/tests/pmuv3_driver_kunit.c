@@ -133,19 +133,30 @@ static void counters_without_an_event_interrupt_once(struct kunit *test)
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
 }
 
-/* ----------------------------------------------------------------------- for KVM */
+/* ---------------------------------------------------------------------- schedules */
 
-struct pmuv3_test_kvm {
+/**
+ * struct pmuv3_test_one - a schedule of one event, and what was found
+ * @event: the event, on counter 0
+ * @s: the schedule
+ * @throttled: what KVM has while the event is throttled
+ * @started: counters that KVM, or any event, has while the event counts
+ * @unloaded: the same when the event is not loaded
+ * @enabled: is the counter enabled?
+ * @type: type of the counter
+ */
+struct pmuv3_test_one {
 	struct perf_event	*event;
 	struct perf_schedule	*s;
 	u64			throttled;
 	u64			started;
 	u64			unloaded;
 	u64			enabled;
+	u64			type;
 };
 
 /* An event of the host in a schedule with one slot. */
-static void pmuv3_test_init_kvm(struct kunit *test, struct pmuv3_test_kvm *t)
+static void pmuv3_test_init_one(struct kunit *test, struct pmuv3_test_one *t)
 {
 	t->event = kunit_kzalloc(test, sizeof(*t->event), GFP_KERNEL);
 	t->s = kunit_kzalloc(test, sizeof(*t->s), GFP_KERNEL);
@@ -158,8 +169,8 @@ static void pmuv3_test_init_kvm(struct kunit *test, struct pmuv3_test_kvm *t)
 }
 
 /* Calls @fn on a CPU without events. */
-static void pmuv3_test_with_kvm(struct kunit *test, struct pmuv3_test_kvm *t,
-				void (*fn)(struct pmuv3_test_kvm *t))
+static void pmuv3_test_with_one(struct kunit *test, struct pmuv3_test_one *t,
+				void (*fn)(struct pmuv3_test_one *t))
 {
 	bool idle;
 
@@ -174,7 +185,7 @@ static void pmuv3_test_with_kvm(struct kunit *test, struct pmuv3_test_kvm *t,
 }
 
 /* A sampling event that is throttled when it is loaded, as after a switch of tasks. */
-static void pmuv3_test_load_throttled(struct pmuv3_test_kvm *t)
+static void pmuv3_test_load_throttled(struct pmuv3_test_one *t)
 {
 	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
 	struct pmu *pmu = &c->pmu->pmu;
@@ -197,13 +208,13 @@ static void pmuv3_test_load_throttled(struct pmuv3_test_kvm *t)
 /* KVM without VHE enables the counters at guest exit that it has been given. */
 static void kvm_gets_no_counter_of_a_stopped_event(struct kunit *test)
 {
-	struct pmuv3_test_kvm t = {};
+	struct pmuv3_test_one t = {};
 
-	pmuv3_test_init_kvm(test, &t);
+	pmuv3_test_init_one(test, &t);
 	t.event->hw.flags = PMUV3_EVT_SAMPLES;
 	t.event->hw.sample_period = S32_MAX;
 	local64_set(&t.event->hw.period_left, S32_MAX);
-	pmuv3_test_with_kvm(test, &t, pmuv3_test_load_throttled);
+	pmuv3_test_with_one(test, &t, pmuv3_test_load_throttled);
 	KUNIT_EXPECT_EQ(test, t.throttled, 0);
 	KUNIT_EXPECT_EQ(test, t.enabled, 0);
 	KUNIT_EXPECT_EQ(test, t.started, 1);
@@ -211,7 +222,7 @@ static void kvm_gets_no_counter_of_a_stopped_event(struct kunit *test)
 }
 
 /* A counting event that KVM switches is replaced by an empty schedule. */
-static void pmuv3_test_replace_last(struct pmuv3_test_kvm *t)
+static void pmuv3_test_replace_last(struct pmuv3_test_one *t)
 {
 	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
 	struct pmu *pmu = &c->pmu->pmu;
@@ -228,13 +239,85 @@ static void pmuv3_test_replace_last(struct pmuv3_test_kvm *t)
 
 static void the_last_event_leaves_no_counter_to_kvm(struct kunit *test)
 {
-	struct pmuv3_test_kvm t = { .enabled = 1 };
+	struct pmuv3_test_one t = { .enabled = 1 };
 
-	pmuv3_test_init_kvm(test, &t);
-	pmuv3_test_with_kvm(test, &t, pmuv3_test_replace_last);
+	pmuv3_test_init_one(test, &t);
+	pmuv3_test_with_one(test, &t, pmuv3_test_replace_last);
 	KUNIT_EXPECT_EQ(test, t.started, 1);
 	KUNIT_EXPECT_EQ(test, t.unloaded, 0);
 	KUNIT_EXPECT_EQ(test, t.enabled, 0);
+}
+
+/* ------------------------------------------------------------------------- stamps */
+
+/* Loads and saves a schedule of one event; returns whether it has the stamp of the registers. */
+static bool pmuv3_test_run_once(struct pmuv3_test_one *t)
+{
+	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
+	struct pmu *pmu = &c->pmu->pmu;
+
+	t->event->pmu = pmu;
+	t->s->nr = 1;
+	pmuv3_sched_load(pmu, t->s);
+	t->started = c->used;
+	t->enabled = c->enabled & 1;
+	t->type = c->type[0];
+	pmuv3_sched_save(pmu, t->s, 1, NULL);
+	t->unloaded = c->used;
+	return t->s->stamp == c->stamp;
+}
+
+/* @t: two events with one counter. Something is written between two loads of each schedule. */
+static void pmuv3_test_change_registers(struct pmuv3_test_one *t)
+{
+	struct pmuv3_cpu *c = this_cpu_ptr(&pmuv3_cpu);
+	struct perf_schedule nothing = {};
+	unsigned int stamped = 0, valid = 0;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		stamped += pmuv3_test_run_once(&t[i % 2]);
+		valid += t[!(i % 2)].s->stamp == c->stamp;
+	}
+	stamped += pmuv3_test_run_once(&t[0]);
+	pmuv3_sched_load(&c->pmu->pmu, &nothing);
+	valid += t[0].s->stamp == c->stamp;
+	stamped += pmuv3_test_run_once(&t[0]);
+	t[1].type = valid;
+	t[1].started = stamped;
+}
+
+static void a_stamp_ends_with_the_values_of_registers(struct kunit *test)
+{
+	struct pmuv3_test_one t[2] = {};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		pmuv3_test_init_one(test, &t[i]);
+		t[i].event->hw.config_base = i ? ARMV8_PMUV3_PERFCTR_CPU_CYCLES :
+						 ARMV8_PMUV3_PERFCTR_INST_RETIRED;
+	}
+	pmuv3_test_with_one(test, t, pmuv3_test_change_registers);
+	KUNIT_EXPECT_EQ(test, t[1].started, 5);
+	KUNIT_EXPECT_EQ(test, t[1].type, 0);
+	KUNIT_EXPECT_EQ(test, t[0].type, ARMV8_PMUV3_PERFCTR_INST_RETIRED);
+	KUNIT_EXPECT_EQ(test, t[0].enabled, 1);
+	KUNIT_EXPECT_EQ(test, t[0].started, 1);
+	KUNIT_EXPECT_EQ(test, t[0].unloaded, 0);
+}
+
+/* A task's schedule may be loaded on another CPU next. */
+static void stamps_of_two_cpus_differ(struct kunit *test)
+{
+	u64 stamp[2] = {};
+	unsigned int cpu, nr = 0;
+
+	for_each_online_cpu(cpu) {
+		if (nr < 2 && per_cpu(pmuv3_cpu, cpu).pmu)
+			stamp[nr++] = per_cpu(pmuv3_cpu, cpu).stamp;
+	}
+	if (nr < 2)
+		kunit_skip(test, "needs two CPUs with a PMU");
+	KUNIT_EXPECT_NE(test, stamp[0], 0);
+	KUNIT_EXPECT_NE(test, stamp[0] >> 40, stamp[1] >> 40);
 }
 
 static struct kunit_case pmuv3_test_driver_cases[] = {
@@ -244,6 +327,8 @@ static struct kunit_case pmuv3_test_driver_cases[] = {
 	KUNIT_CASE(counters_without_an_event_interrupt_once),
 	KUNIT_CASE(kvm_gets_no_counter_of_a_stopped_event),
 	KUNIT_CASE(the_last_event_leaves_no_counter_to_kvm),
+	KUNIT_CASE(a_stamp_ends_with_the_values_of_registers),
+	KUNIT_CASE(stamps_of_two_cpus_differ),
 	{}
 };
 
