@@ -8,6 +8,7 @@ static struct {
 	u32 ctl, ctr, step;
 	int n;			/* counters */
 	int v2;			/* performance monitoring version 2 */
+	int exact;		/* branches are counted one by one */
 } amd;
 
 static void amd_check_registers(int core)
@@ -93,7 +94,6 @@ static void amd_check_global_overflow(void)
 static void amd_check_events(void)
 {
 	u64 cyc;
-	u32 r[4];
 
 	write_msr(amd.ctl + amd.step, 0);
 	write_msr(amd.ctr, 0);
@@ -107,8 +107,7 @@ static void amd_check_events(void)
 	write_msr(amd.ctr, 0);
 	run_loop(amd.ctl, 0x4200c2, 1000);
 	write_msr(amd.ctl, 0);
-	get_cpuid(0x4f504d55, ~0u, r);
-	if (!(r[1] & 2))
+	if (!amd.exact)
 		check_eq("branches", read_msr(amd.ctr), cyc / 4);
 	write_msr(amd.ctr, 0);
 	run_loop(amd.ctl, 0x100420120ull, 1000);
@@ -126,6 +125,33 @@ static void amd_check_events(void)
 	run_loop(amd.ctl, 0x4207e0, 1000);
 	write_msr(amd.ctl, 0);
 	check_eq("northbridge", read_msr(amd.ctr), amd.step == 1 ? cyc : 0);
+}
+
+/* Counts of branchy() by kind: 100 rounds, of which every other skips. */
+static void amd_check_exact_branches(void)
+{
+	static const struct {
+		u32 event, want;
+		const char *name;
+	} events[] = {
+		{ 0xc2, 800, "branches" },
+		{ 0xc3, 51, "mispredicted branches" },
+		{ 0xc4, 749, "taken branches" },
+		{ 0xc5, 50, "mispredicted taken branches" },
+		{ 0xc6, 0, "far transfers" },
+		{ 0xc8, 200, "returns" },
+		{ 0xcc, 200, "indirect branches" },
+		{ 0xd1, 200, "conditional branches" },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(events); i++) {
+		write_msr(amd.ctr, 0);
+		run_branchy(amd.ctl, 0x420000 | events[i].event, 100);
+		check_eq(events[i].name, read_msr(amd.ctr), events[i].want);
+		write_msr(amd.ctr, 0);
+		run_branchy(amd.ctl, 0x410000 | events[i].event, 100);
+		check_eq("USR only counts no branch at CPL 0", read_msr(amd.ctr), 0);
+	}
 }
 
 /* What the loop adds to counter 0 with select @sel; counter 0 starts from @from. */
@@ -190,6 +216,8 @@ static void amd_check_pair(void)
 
 void test_amd(int core, int v2, int lbr)
 {
+	u32 r[4];
+
 	put_string("amd core ");
 	put_hex(core);
 	put_string(" v2 ");
@@ -200,6 +228,8 @@ void test_amd(int core, int v2, int lbr)
 	amd.step = core ? 2 : 1;
 	amd.n = core ? 6 : 4;
 	amd.v2 = v2;
+	get_cpuid(0x4f504d55, ~0u, r);
+	amd.exact = r[1] >> 1 & 1;
 	amd_check_registers(core);
 	if (v2)
 		amd_check_global();
@@ -207,6 +237,8 @@ void test_amd(int core, int v2, int lbr)
 	if (v2)
 		amd_check_global_overflow();
 	amd_check_events();
+	if (amd.exact)
+		amd_check_exact_branches();
 	if (core)
 		amd_check_pair();
 	if (lbr)
