@@ -42,7 +42,8 @@
 /**
  * struct amd_ibs_cpu - the counter of a CPU
  * @event: event on the counter; NULL: none
- * @start: count from which the counter was started, events
+ * @start: count from which the counter was started, events; for a random count of fetches, which no
+ *	register has, 7 and 8 alternately: the mean is right
  * @running: the counter runs, or has a sample
  * @leaving: the counter was stopped, and an interrupt may be on the way
  */
@@ -98,12 +99,22 @@ static struct amd_ibs *to_amd_ibs(struct pmu *pmu)
 
 /* ------------------------------------------------------------------- counter */
 
+/* Does the counter of @event start from a random count, 15 at most? */
+static bool amd_ibs_is_random_fetch(const struct amd_ibs *ibs, const struct perf_event *event)
+{
+	return !ibs->is_op && event->hw.config & AMD_IBS_FETCH_RANDOM;
+}
+
 static u64 amd_ibs_counted(const struct amd_ibs *ibs, u64 ctl)
 {
+	u64 start = this_cpu_ptr(ibs->cpu)->start;
+
 	if (ibs->is_op)
-		return amd_ibs_op_counted(ctl, this_cpu_ptr(ibs->cpu)->start, amd_ibs_caps);
-	return (ctl & ibs->valid ? FIELD_GET(AMD_IBS_FETCH_MAX, ctl) :
-				   FIELD_GET(AMD_IBS_FETCH_COUNT, ctl)) << 4;
+		return amd_ibs_op_counted(ctl, start, amd_ibs_caps);
+	if (ctl & ibs->valid)
+		return (FIELD_GET(AMD_IBS_FETCH_MAX, ctl) << 4) - start;
+	/* The low bits of the count cannot be read; their mean is that of a random start. */
+	return FIELD_GET(AMD_IBS_FETCH_COUNT, ctl) << 4;
 }
 
 /* What the counter has counted since it was started is added to the event. */
@@ -138,8 +149,12 @@ static bool amd_ibs_next_period(const struct amd_ibs *ibs, struct perf_event *ev
 /* The control register of a stopped counter, with a new maximum. */
 static u64 amd_ibs_ctl(const struct amd_ibs *ibs, const struct perf_event *event)
 {
-	u64 n = amd_ibs_chunk(local64_read(&event->hw.period_left), ibs->least, ibs->most);
+	s64 left = local64_read(&event->hw.period_left);
+	u64 n;
 
+	if (amd_ibs_is_random_fetch(ibs, event))
+		left += 8;
+	n = amd_ibs_chunk(left, ibs->least, ibs->most);
 	return event->hw.config | (ibs->is_op ? amd_ibs_op_max(n) : n >> 4);
 }
 
@@ -147,8 +162,12 @@ static u64 amd_ibs_ctl(const struct amd_ibs *ibs, const struct perf_event *event
 static void amd_ibs_enable(const struct amd_ibs *ibs, const struct perf_event *event, u64 random)
 {
 	u64 ctl = amd_ibs_ctl(ibs, event) | random;
+	struct amd_ibs_cpu *cpu = this_cpu_ptr(ibs->cpu);
 
-	this_cpu_ptr(ibs->cpu)->start = FIELD_GET(AMD_IBS_OP_RANDOM, random);
+	if (amd_ibs_is_random_fetch(ibs, event))
+		cpu->start = cpu->start == 8 ? 7 : 8;
+	else
+		cpu->start = FIELD_GET(AMD_IBS_OP_RANDOM, random);
 	/* These families need the enable bit to be cleared before the maximum changes. */
 	if (!ibs->is_op && boot_cpu_data.x86 >= 0x16 && boot_cpu_data.x86 <= 0x18)
 		wrmsrl(ibs->msr, ctl);

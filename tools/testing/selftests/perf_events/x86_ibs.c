@@ -24,6 +24,7 @@
 struct steps {
 	unsigned int	samples, inside, wrong, inexact, other_records, other_periods;
 	unsigned int	steps, too_long, commonest;
+	bool		fetches;
 	uint64_t	count, period, length, control, kernel_between;
 	struct insns	insns;
 	unsigned int	short_by[MOST_SHORT + 16];
@@ -54,7 +55,8 @@ static void count_sample(struct steps *t, const struct sample *s, int64_t *last)
 	if (s->raw) {
 		const struct raw_op *raw = (void *)s->raw;
 
-		t->length = op_length(raw->ctl, t->control);
+		t->length = t->fetches ? (raw->ctl & 0xffff) << 4 :
+			    op_length(raw->ctl, t->control);
 		t->control = raw->ctl;
 	}
 	if (point_of(precise_loop_points, s->ip) < 0) {
@@ -64,8 +66,8 @@ static void count_sample(struct steps *t, const struct sample *s, int64_t *last)
 	insn = insn_of(s, precise_loop_points, SAMPLED_ROUNDS, true);
 	if (insn < 0) {
 		if (!t->wrong++)
-			ktap_note("sample %u at %#lx: rsi %#lx, rdi %#lx", t->samples, (long)s->ip,
-				  (long)s->intr_regs[0], (long)s->intr_regs[1]);
+			ktap_note("sample %u at %#lx: rsi %#lx, rcx %#lx", t->samples, (long)s->ip,
+				  (long)s->intr_regs[REG_SI], (long)s->intr_regs[REG_CX]);
 		return;
 	}
 	t->inside++;
@@ -84,6 +86,7 @@ static void sample_loop(struct perf_event_attr *attr, struct steps *t)
 	memset(t, 0, sizeof(*t));
 	t->period = SAMPLED_PERIOD;
 	t->length = SAMPLED_PERIOD;
+	t->fetches = (int)attr->type == perf_pmu_type("ibs_fetch");
 	fd = open_self(attr, -1);
 	if (!ring_map(&ring, fd, 64))
 		fail_case("mmap");
@@ -185,7 +188,7 @@ static bool periods_are_rounded(void)
 	return steps_are_right("samples of a rounded period", &loop_steps);
 }
 
-/* Of 16 random periods each begins with another number from 0 to 15. */
+/* Of 16 random periods each begins with another number from 0 to 15, whatever its maximum is. */
 static bool random_periods_are_alike(void)
 {
 	struct steps *fixed = &loop_steps, *random = &more_steps;
@@ -197,6 +200,7 @@ static bool random_periods_are_alike(void)
 	attr = ibs_attr("ibs_fetch", 0);
 	sample_loop(&attr, fixed);
 	attr.config = FETCH_RAND;
+	attr.sample_type |= PERF_SAMPLE_RAW;
 	sample_loop(&attr, random);
 	n = fixed->commonest;
 	good = steps_are_right("fixed periods", fixed) &
@@ -356,11 +360,11 @@ struct access {
 static struct access access_of(const struct sample *s)
 {
 	if (s->ip == memory_points[0])
-		return (struct access){ s->intr_regs[0], true, false };
+		return (struct access){ s->intr_regs[REG_SI], true, false };
 	if (s->ip == memory_points[1])
-		return (struct access){ s->intr_regs[1], false, false };
+		return (struct access){ s->intr_regs[REG_DI], false, false };
 	if (s->ip == memory_points[2])
-		return (struct access){ s->intr_regs[0], true, true };
+		return (struct access){ s->intr_regs[REG_SI], true, true };
 	return (struct access){ 0 };
 }
 

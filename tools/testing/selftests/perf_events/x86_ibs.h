@@ -47,7 +47,7 @@ static struct perf_event_attr ibs_attr(const char *pmu, uint64_t config)
 	attr.disabled = 1;
 	attr.sample_period = SAMPLED_PERIOD;
 	attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_REGS_INTR;
-	attr.sample_regs_intr = two_regs;
+	attr.sample_regs_intr = loop_regs;
 	if (!strcmp(pmu, "ibs_op"))
 		attr.sample_type |= PERF_SAMPLE_RAW;
 	return attr;

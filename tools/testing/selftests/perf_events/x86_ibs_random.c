@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The random bits of AMD's instruction based sampling of ops: the counter begins again in seven of
+ * The random bits of AMD's instruction based sampling. The counter of ops begins again in seven of
  * them, which the kernel has to leave in the register. Samples are then of all instructions of a
- * loop, whatever its length, and the periods still add up to the ops.
+ * loop, whatever its length, and the periods still add up to the ops. That of fetches begins in
+ * four of them if an event has rand_en.
  *
  * Instructions are the clock of the machine.
  */
@@ -49,9 +50,9 @@ static void spread_add(struct spread *n, uint64_t ip)
 }
 
 /* @config: CNT_CTL for ops; without it cycles are counted, which have no random bits. */
-static struct spread sample_odd_loop(uint64_t config, uint64_t period)
+static struct spread sample_odd_loop(const char *pmu, uint64_t config, uint64_t period)
 {
-	struct perf_event_attr attr = ibs_attr("ibs_op", config);
+	struct perf_event_attr attr = ibs_attr(pmu, config);
 	struct perf_event_header *h;
 	struct spread n = { };
 	struct ring ring;
@@ -89,7 +90,7 @@ static bool samples_are_spread(void)
 
 	need_ibs();
 	for (unsigned int i = 0; i < ODD_ROUND; i++) {
-		struct spread n = sample_odd_loop(CNT_CTL, scale * ODD_PERIOD + 16 * i);
+		struct spread n = sample_odd_loop("ibs_op", CNT_CTL, scale * ODD_PERIOD + 16 * i);
 
 		if (!expect(n.inside >= ODD_SAMPLES / 2, "%u of %u samples in the loop", n.inside,
 			    n.samples))
@@ -124,10 +125,10 @@ static bool periods_are_kept(void)
 	need_ibs();
 	period = scale * ODD_PERIOD;
 	/* What a handler does once only, in the debug kernel above all, is done in first runs. */
-	sample_odd_loop(0, period);
-	sample_odd_loop(CNT_CTL, period);
-	cycles = sample_odd_loop(0, period);
-	ops = sample_odd_loop(CNT_CTL, period);
+	sample_odd_loop("ibs_op", 0, period);
+	sample_odd_loop("ibs_op", CNT_CTL, period);
+	cycles = sample_odd_loop("ibs_op", 0, period);
+	ops = sample_odd_loop("ibs_op", CNT_CTL, period);
 	ktap_note("%u instructions of a handler with ops, %u with cycles", insns_of_handler(&ops),
 		  insns_of_handler(&cycles));
 	return expect_eq("samples of cycles", cycles.samples, cycles.count / period) &
@@ -137,9 +138,62 @@ static bool periods_are_kept(void)
 			   insns_of_handler(&cycles), 16 * scale);
 }
 
+/* As insns_of_handler(), in thousandths, for the sum of some runs. */
+struct unseen {
+	unsigned int	samples;
+	uint64_t	insns, count;
+};
+
+static uint64_t milli_insns_of_handler(const struct unseen *n)
+{
+	return (n->insns - n->count) * 1000 / n->samples;
+}
+
+static void add_unseen(struct unseen *sum, const struct spread *n)
+{
+	sum->samples += n->samples;
+	sum->insns += n->insns.user + n->insns.kernel;
+	sum->count += n->count;
+}
+
+#define FETCH_RUNS	16
+
+/*
+ * The samples are the periods in the count, and the count is what the counter has counted, each
+ * instruction a fetch: the mean of the periods is the one that was asked for. What is not counted
+ * for a sample with a fixed period is not counted with a random one, either.
+ */
+static bool mean_is_the_period(void)
+{
+	struct unseen fixed = { }, random = { };
+	uint64_t period, mean;
+	bool good = true;
+
+	need_ibs();
+	period = scale * ODD_PERIOD;
+	sample_odd_loop("ibs_fetch", 0, period);
+	sample_odd_loop("ibs_fetch", FETCH_RAND, period);
+	for (unsigned int i = 0; i < FETCH_RUNS; i++) {
+		struct spread n = sample_odd_loop("ibs_fetch", 0, period);
+
+		add_unseen(&fixed, &n);
+		good &= expect_eq("samples of fixed periods", n.samples, n.count / period);
+		n = sample_odd_loop("ibs_fetch", FETCH_RAND, period);
+		add_unseen(&random, &n);
+		good &= expect_between("samples of random periods", n.samples, n.count / period,
+				       (n.count + 15) / period);
+	}
+	mean = period * 1000 + milli_insns_of_handler(&random) - milli_insns_of_handler(&fixed);
+	ktap_note("a random period of %lu has %lu.%03lu fetches", period, mean / 1000, mean % 1000);
+	/* The handler of a debug kernel differs from sample to sample. */
+	return good & expect_near_permille("thousandths of fetches", mean, period * 1000,
+					   scale > 1 ? 4 : 1);
+}
+
 static const struct test tests[] = {
 	{ "samples are of all instructions of a loop, whatever its length", samples_are_spread },
 	{ "the periods add up to the ops", periods_are_kept },
+	{ "the mean of random periods of fetches is the period", mean_is_the_period },
 };
 
 TESTS_MAIN(tests)
