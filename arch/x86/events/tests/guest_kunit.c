@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Branch records of guests: the description for KVM, and the event that reserves the registers.
- * The test accesses them as a guest does.
+ * The test accesses them as a guest does. And the registers that KVM switches at an entry.
  */
 #include <linux/cpumask.h>
 #include <linux/sched.h>
@@ -221,9 +221,99 @@ static void guest_keeps_its_records(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.awake_wrong, 0);
 }
 
+/* Counts in guests, too, unless its samples are precise. */
+static struct perf_event *guest_counting_event(bool precise)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_HARDWARE,
+		.size		= sizeof(attr),
+		.config		= PERF_COUNT_HW_INSTRUCTIONS,
+		.sample_type	= PERF_SAMPLE_IP,
+		.sample_period	= 1ULL << 30,
+		.precise_ip	= precise,
+		.pinned		= 1,
+	};
+
+	return perf_event_create_kernel_counter(&attr, -1, current, NULL, NULL);
+}
+
+/* What KVM is given at an entry, and what the registers are behind that. */
+struct guest_entry {
+	struct perf_guest_switch_msr	msr[2];
+	u64				now[2];
+	int				nr;
+	u64				plain, precise;	/* sets of counters */
+};
+
+/* The counter of an event, as a set; empty if the event is not loaded. */
+static u64 guest_counter_of(const struct perf_event *event)
+{
+	return guest_has_registers(event) ? BIT_ULL(event->hw.idx) : 0;
+}
+
+static void guest_enters(struct perf_event *plain, struct perf_event *precise,
+			 struct guest_entry *entry)
+{
+	const struct perf_guest_switch_msr *msrs;
+
+	local_irq_disable();
+	entry->plain = guest_counter_of(plain);
+	entry->precise = guest_counter_of(precise);
+	msrs = perf_guest_get_msrs(&entry->nr, NULL);
+	for (int i = 0; i < min(entry->nr, 2); i++) {
+		entry->msr[i] = msrs[i];
+		entry->now[i] = guest_read(msrs[i].msr);
+	}
+	local_irq_enable();
+}
+
+static void guest_entry_is_right(struct kunit *test, const struct guest_entry *entry)
+{
+	const struct perf_guest_switch_msr *global = &entry->msr[0], *pebs = &entry->msr[1];
+
+	KUNIT_EXPECT_NE(test, entry->plain, 0ULL);
+	KUNIT_EXPECT_NE(test, entry->precise, 0ULL);
+	KUNIT_ASSERT_EQ(test, entry->nr, 2);
+	KUNIT_EXPECT_EQ(test, global->msr, MSR_CORE_PERF_GLOBAL_CTRL);
+	KUNIT_EXPECT_EQ(test, pebs->msr, MSR_IA32_PEBS_ENABLE);
+	/* The host keeps its values, with both counters; the guest has the plain one alone. */
+	KUNIT_EXPECT_EQ(test, global->host, entry->now[0]);
+	KUNIT_EXPECT_EQ(test, pebs->host, entry->now[1]);
+	KUNIT_EXPECT_EQ(test, global->host & entry->plain, entry->plain);
+	KUNIT_EXPECT_EQ(test, global->host & entry->precise, entry->precise);
+	KUNIT_EXPECT_EQ(test, pebs->host & entry->precise, entry->precise);
+	KUNIT_EXPECT_EQ(test, global->guest & entry->plain, entry->plain);
+	KUNIT_EXPECT_EQ(test, global->guest & entry->precise, 0ULL);
+	KUNIT_EXPECT_EQ(test, pebs->guest, 0ULL);
+}
+
+/* A record would be written to an address that the guest's page tables do not have. */
+static void guest_writes_no_records(struct kunit *test)
+{
+	struct perf_event *plain, *precise;
+	struct guest_entry entry = { };
+
+	if (!x86_nr_pmus || !x86_pmus[0].max_precise)
+		kunit_skip(test, "no records of precise samples");
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(0)), 0);
+	plain = guest_counting_event(false);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, plain);
+	precise = guest_counting_event(true);
+	if (!IS_ERR(precise)) {
+		guest_enters(plain, precise, &entry);
+		perf_event_release_kernel(precise);
+	}
+	perf_event_release_kernel(plain);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, precise);
+	guest_entry_is_right(test, &entry);
+}
+
 static struct kunit_case guest_kunit_cases[] = {
 	KUNIT_CASE(guests_have_records_with_stacks),
 	KUNIT_CASE(guest_keeps_its_records),
+	KUNIT_CASE(guest_writes_no_records),
 	{ }
 };
 
@@ -234,5 +324,5 @@ static struct kunit_suite guest_suite = {
 
 kunit_test_suite(guest_suite);
 
-MODULE_DESCRIPTION("KUnit tests of the x86 PMU driver: branch records of guests");
+MODULE_DESCRIPTION("KUnit tests of the x86 PMU driver: registers of guests");
 MODULE_LICENSE("GPL");

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Instruction based sampling: periods, counts, where data was, latencies, hidden addresses. */
+/*
+ * Instruction based sampling: periods, counts, where data was, latencies, hidden addresses. And
+ * suspend, in which the emulated machine loses no registers: the test clears them.
+ */
 #include <kunit/test.h>
 
 #include "../amd/ibs.h"
+#include "../pmu.h"
 
 #define OLD	0x01fU	/* family 10h */
 #define ZEN3	0x3ffU
@@ -140,7 +144,7 @@ struct ibs_code {
 	u64	local, remote;
 };
 
-#define CACHE(_hops, _snoop)	(OTHER(_hops) | S(SNOOP, _snoop))
+#define OTHER_CACHE(_hops, _snoop)	(OTHER(_hops) | S(SNOOP, _snoop))
 #define NO_CODE			{ UNKNOWN, UNKNOWN }
 #define LOCAL_RAM		(HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA))
 #define REMOTE_RAM							\
@@ -152,7 +156,7 @@ static const struct ibs_code ibs_codes_old[] = {
 	NO_CODE, NO_CODE,
 	{ HIT_IN(L3, L3) | S(SNOOP, NA), HIT_IN(L3, L3) | S(SNOOP, NA) },
 	{ LOCAL_RAM, REMOTE_RAM },
-	{ CACHE(1, HITM), CACHE(1, HITM) },
+	{ OTHER_CACHE(1, HITM), OTHER_CACHE(1, HITM) },
 	NO_CODE, NO_CODE,
 	{ HIT_IN(IO, IO) | S(SNOOP, NA), HIT_IN(IO, IO) | FAR | S(SNOOP, NA) },
 };
@@ -161,10 +165,10 @@ static const struct ibs_code ibs_codes_old[] = {
 static const struct ibs_code ibs_codes_zen4[] = {
 	[0]	= NO_CODE,
 	[1]	= { HIT_IN(L3, L3) | S(SNOOP, NA), HIT_IN(L3, L3) | S(SNOOP, NA) },
-	[2]	= { CACHE(0, HITM), CACHE(0, HITM) },
+	[2]	= { OTHER_CACHE(0, HITM), OTHER_CACHE(0, HITM) },
 	[3]	= { LOCAL_RAM, REMOTE_RAM },
 	[4]	= NO_CODE,
-	[5]	= { CACHE(1, HITM), CACHE(1, HITM) },
+	[5]	= { OTHER_CACHE(1, HITM), OTHER_CACHE(1, HITM) },
 	[6]	= { S(LVLNUM, PMEM) | S(SNOOP, NA), S(LVLNUM, PMEM) | FAR | S(SNOOP, NA) },
 	[7]	= { HIT_IN(IO, IO) | S(SNOOP, NA), HIT_IN(IO, IO) | FAR | S(SNOOP, NA) },
 	[8]	= { S(LVLNUM, CXL) | S(SNOOP, NA), S(LVLNUM, CXL) | FAR | S(SNOOP, NA) },
@@ -289,10 +293,10 @@ static void unknown_states_are_no_snoops(struct kunit *test)
 	u64 regs[AMD_IBS_OP_REGS] = { [AMD_IBS_OP_DATA2] = 4, [AMD_IBS_OP_DATA3] = BEYOND };
 
 	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN3, AMD_IBS_LACKS_HIT_STATE) & LEVEL_FIELDS,
-			CACHE(1, NA));
+			OTHER_CACHE(1, NA));
 	regs[AMD_IBS_OP_DATA2] = 4 | BIT(5);
 	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN3, AMD_IBS_LACKS_HIT_STATE) & LEVEL_FIELDS,
-			CACHE(1, NA));
+			OTHER_CACHE(1, NA));
 }
 
 static void weights_are_latencies(struct kunit *test)
@@ -401,6 +405,109 @@ static void addresses_of_fetches_are_hidden(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, regs[AMD_IBS_FETCH_LINEAR], 0);
 }
 
+/* --------------------------------------------------------------- suspend and resume */
+
+#define SUSPEND_ROUNDS	1000000
+#define SUSPEND_INSNS	(2ULL * SUSPEND_ROUNDS)
+#define SUSPEND_PERIOD	100000		/* a multiple of 16 */
+
+/* Two instructions per round. */
+static noinline void ibs_suspend_work(unsigned long n)
+{
+	asm volatile("1: dec %0; jnz 1b" : "+r" (n) : : "cc", "memory");
+}
+
+/* Ops of an event: in the work before suspend and behind resume, with the samples there. */
+struct ibs_suspend {
+	struct perf_event	*event;
+	u64			before, after, stopped_ctl;
+	unsigned int		samples, samples_before, samples_after;
+};
+
+static void ibs_suspend_sample(struct perf_event *event, struct perf_sample_data *data,
+			       struct pt_regs *regs)
+{
+	struct ibs_suspend *c = event->overflow_handler_context;
+
+	c->samples++;
+}
+
+/* A precise event of this selection is one of ibs_op. */
+static struct perf_event *ibs_suspend_event(struct ibs_suspend *c)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_RAW,
+		.config		= 0xc1,
+		.size		= sizeof(attr),
+		.pinned		= 1,
+		.sample_period	= SUSPEND_PERIOD,
+		.sample_type	= PERF_SAMPLE_IP,
+		.precise_ip	= 1,
+	};
+
+	return perf_event_create_kernel_counter(&attr, 0, NULL, ibs_suspend_sample, c);
+}
+
+/* The registers, and the entry of the local vector table, as they are out of reset. */
+static void ibs_suspend_clear(void)
+{
+	wrmsrl(MSR_AMD64_IBSFETCHCTL, 0);
+	wrmsrl(MSR_AMD64_IBSOPCTL, 0);
+	amd_ibs_apic_clear();
+}
+
+/* The count of a stopped event is up to date; that of a running one is not. */
+static void ibs_suspend_here(void *info)
+{
+	struct ibs_suspend *c = info;
+	u64 count;
+
+	amd_ibs_suspend();
+	count = local64_read(&c->event->count);
+	c->samples = 0;
+	amd_ibs_resume();
+	ibs_suspend_work(SUSPEND_ROUNDS);
+	amd_ibs_suspend();
+	c->before = local64_read(&c->event->count) - count;
+	c->samples_before = c->samples;
+	rdmsrl(MSR_AMD64_IBSOPCTL, c->stopped_ctl);
+
+	ibs_suspend_clear();
+	ibs_suspend_work(SUSPEND_ROUNDS);
+
+	amd_ibs_resume();
+	ibs_suspend_work(SUSPEND_ROUNDS);
+	amd_ibs_suspend();
+	c->after = local64_read(&c->event->count) - count - c->before;
+	c->samples_after = c->samples - c->samples_before;
+	amd_ibs_resume();
+}
+
+/* All of the work is counted but for the sampled ops; part of the handlers is counted, too. */
+static void ibs_suspend_is_right(struct kunit *test, const char *when, u64 count, u64 samples)
+{
+	KUNIT_EXPECT_GE_MSG(test, count + samples, SUSPEND_INSNS, "%s", when);
+	KUNIT_EXPECT_LT_MSG(test, count, SUSPEND_INSNS + SUSPEND_INSNS / 2, "%s", when);
+	KUNIT_EXPECT_GE_MSG(test, samples + 1, count / SUSPEND_PERIOD, "%s", when);
+	KUNIT_EXPECT_LE_MSG(test, samples, count / SUSPEND_PERIOD + 1, "%s", when);
+}
+
+static void suspend_keeps_ibs_counts(struct kunit *test)
+{
+	struct ibs_suspend *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	if (!x86_nr_pmus || !boot_cpu_has(X86_FEATURE_IBS))
+		kunit_skip(test, "no records of precise samples");
+	c->event = ibs_suspend_event(c);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, c->event);
+	KUNIT_EXPECT_EQ(test, smp_call_function_single(0, ibs_suspend_here, c, 1), 0);
+	perf_event_release_kernel(c->event);
+	KUNIT_EXPECT_EQ(test, c->stopped_ctl & (AMD_IBS_OP_EN | AMD_IBS_OP_VAL), 0ULL);
+	ibs_suspend_is_right(test, "before", c->before, c->samples_before);
+	ibs_suspend_is_right(test, "behind", c->after, c->samples_after);
+}
+
 static struct kunit_case ibs_cases[] = {
 	KUNIT_CASE(periods_are_fields),
 	KUNIT_CASE(counts_are_read),
@@ -425,7 +532,17 @@ static struct kunit_suite ibs_suite = {
 	.test_cases	= ibs_cases,
 };
 
-kunit_test_suite(ibs_suite);
+static struct kunit_case ibs_suspend_cases[] = {
+	KUNIT_CASE(suspend_keeps_ibs_counts),
+	{ }
+};
+
+static struct kunit_suite ibs_suspend_suite = {
+	.name		= "x86_ibs_suspend",
+	.test_cases	= ibs_suspend_cases,
+};
+
+kunit_test_suites(&ibs_suite, &ibs_suspend_suite);
 
 MODULE_DESCRIPTION("KUnit tests of the x86 PMU driver: instruction based sampling");
 MODULE_LICENSE("GPL");

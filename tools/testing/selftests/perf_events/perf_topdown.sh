@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Top-down metrics as perf stat shows them. The emulator has fixed fractions: of 255 slots 102
-# retire, 25 are lost to bad speculation, 51 to the front end and 77 to the back end.
+# retire, 25 are lost to bad speculation, 51 to the front end and 77 to the back end. Of these 12 are
+# heavy operations, 16 those of mispredicted branches, 32 of fetch latency, 64 wait for memory; parts
+# with 4 metrics do not have that.
 
 tests=$(cd "$(dirname "$0")" && pwd)
 . "$tests/programs/lib.sh"
@@ -43,6 +45,16 @@ shares() {
 stat --topdown $work && is metrics "$(grep -o '40.0,9.8,20.0,30.2' $csv)" 40.0,9.8,20.0,30.2
 result $? "--topdown"
 
+events=/sys/bus/event_source/devices/cpu/events
+level2=40.0,9.8,20.0,30.2,4.7,35.3,6.3,3.5,12.5,7.5,25.1,5.1
+stat --topdown --td-level 2 $work
+if [ -e $events/topdown-heavy-ops ]; then
+	is metrics "$(grep -o "$level2" $csv)" $level2
+else
+	is error "$(grep -o 'The max level is 1' $out | head -n 1)" "The max level is 1"
+fi
+result $? "--topdown --td-level 2"
+
 stat -M TopdownL1 $work && is retiring "$(metric tma_retiring)" 40.0 &&
 	is "bad speculation" "$(metric tma_bad_speculation)" 9.8 &&
 	is frontend "$(metric tma_frontend_bound)" 20.0 &&
@@ -62,6 +74,13 @@ result $? "a group of a command"
 
 stat -a -e "$group" $work && shares
 result $? "a group of all CPUs"
+
+if [ -e $events/topdown-heavy-ops ]; then
+	half=topdown-heavy-ops,topdown-br-mispredict,topdown-fetch-lat,topdown-mem-bound
+	stat -e "${group%\}},$half}" $work && shares && share topdown-heavy-ops 12 &&
+		share topdown-br-mispredict 16 && share topdown-fetch-lat 32 && share topdown-mem-bound 64
+	result $? "a group of both levels"
+fi
 
 stat -e "$group" -e "$group" -e cycles $work && rm -f $out && sort -u -t, -k3,3 $csv >$csv.1 &&
 	mv $csv.1 $csv && [ "$(count slots)" -gt 0 ]

@@ -15,12 +15,11 @@
 #define BATCH_PERIOD	101
 /* At the end of a period the counter overflows 2 events later, or twice that. */
 #define LATE		4
-/*
- * A store of 64 KiB has so many records, with the registers. Adaptive records can have what other
- * open events need, too: 58 words at most.
- */
-#define LEAST_RECORDS	138
-#define MOST_RECORDS	380
+/* A store, and words of adaptive records: all groups, the basic one, the registers. */
+#define STORE_BYTES	0x10000
+#define MOST_WORDS	154
+#define BASIC_WORDS	4
+#define REGS_WORDS	18
 
 /* The highest precision with records that need no branches to find the instruction. */
 static unsigned int batch_precision(void)
@@ -30,6 +29,27 @@ static unsigned int batch_precision(void)
 	if (max_precise > 2 || records_have_time())
 		return max_precise;
 	return 1;
+}
+
+#define PERF_CAPABILITIES	0x345
+
+/* Records that a store has room for. @words: of an adaptive one. */
+static unsigned int room_of_store(unsigned int words)
+{
+	static const unsigned char fixed[] = { 18, 22, 24, 25 };	/* of formats 0 to 3 */
+	int fd = MUST(open("/dev/cpu/0/msr", O_RDONLY | O_CLOEXEC));
+	unsigned int format, most = MOST_WORDS;
+	uint64_t caps = 0;
+
+	MUST(pread(fd, &caps, sizeof(caps), PERF_CAPABILITIES));
+	close(fd);
+	format = caps >> 8 & 15;
+	if (format < ARRAY_SIZE(fixed)) {
+		words = fixed[format];
+		most = words;
+	}
+	/* It ends where the largest record would not fit any more. */
+	return STORE_BYTES / (most * 8) * most / words;
 }
 
 static struct perf_event_attr batch_attr(void)
@@ -44,7 +64,7 @@ static struct perf_event_attr batch_attr(void)
 struct run {
 	struct tally	tally;
 	uint64_t	count;
-	unsigned int	interrupts;
+	unsigned int	interrupts, switches;
 	struct ring	ring;
 	bool		exact;
 };
@@ -58,10 +78,13 @@ static void run_batch(struct perf_event_attr *attr, struct run *run)
 	if (!ring_map(&run->ring, fd, 128))
 		fail_case("mmap");
 	run->interrupts = pmis();
+	run->switches = thread_switches();
 	event_enable(fd);
 	precise_loop(ROUNDS, XMM_VALUE);
 	event_disable(fd);
+	run->switches = thread_switches() - run->switches;
 	run->interrupts = pmis() - run->interrupts;
+	run->tally.stops = run->switches;
 	run->count = perf_count(fd);
 	h = ring_find(&run->ring, PERF_RECORD_SAMPLE);
 	run->exact = h && names_insn(attr->precise_ip, h);
@@ -75,11 +98,24 @@ static bool run_is_exact(const char *what, const struct run *run)
 	return tally_is_exact(what, &run->tally, run->count, BATCH_PERIOD, run->exact);
 }
 
-/* Switches to other tasks take samples without an interrupt. */
-static bool has_batches(const char *what, const struct run *run)
+/*
+ * A store interrupts when there is room for one more record. A switch to another task takes the
+ * samples without an interrupt; behind it the first sample can interrupt, if its period has become
+ * longer.
+ */
+static bool stores_were_full(unsigned int interrupts, unsigned int samples, unsigned int switches,
+			     unsigned int words)
 {
-	return expect_between(what, run->interrupts, run->tally.samples / MOST_RECORDS / 2,
-			      run->tally.samples / LEAST_RECORDS);
+	unsigned int full = samples / (room_of_store(words) - 1);
+
+	return expect_between("interrupts", interrupts, full > switches ? full - switches : 0,
+			      full + switches);
+}
+
+static bool has_batches(const struct run *run)
+{
+	return stores_were_full(run->interrupts, run->tally.samples, run->switches,
+				BASIC_WORDS + REGS_WORDS);
 }
 
 /* Full stores interrupt. Also those that are read at once at the end have all their samples. */
@@ -91,7 +127,7 @@ static bool interrupts_are_few(void)
 	run_batch(&attr, &run);
 	ring_unmap(&run.ring);
 	return expect(run.tally.samples > 1000, "%u samples", run.tally.samples) &
-	       run_is_exact("instructions", &run) & has_batches("interrupts", &run);
+	       run_is_exact("instructions", &run) & has_batches(&run);
 }
 
 /* Each sample has the period; together they are the count, but for the rest. */
@@ -117,7 +153,7 @@ static bool periods_are_the_count(void)
 	return expect_eq("samples with another period", other, 0) &
 	       expect_between("sum of the periods", sum, run.count - BATCH_PERIOD - LEAST,
 			      run.count) &
-	       has_batches("interrupts", &run);
+	       has_batches(&run);
 }
 
 /* An instruction takes a nanosecond. */
@@ -145,8 +181,8 @@ static bool times_are_those_of_records(void)
 	ring_unmap(&run.ring);
 	if (!records_have_time())
 		return run_is_exact("times", &run) & expect_eq("samples before the last", back, 0) &
-		       expect_between("interrupts", run.interrupts, samples, samples + 20);
-	return run_is_exact("times", &run) & has_batches("interrupts", &run) &
+		       expect_between("interrupts", run.interrupts, samples, samples + 1);
+	return run_is_exact("times", &run) & has_batches(&run) &
 	       expect_eq("samples before the last", back, 0) &
 	       /* But for interrupts, those of the timer, too, of which there are 1000 a second. */
 	       expect_between("samples that are not a period after the last", apart, 0,
@@ -254,7 +290,7 @@ static bool times_are_between_faults(void)
 	return samples_are_in_brackets(&ring, &attr, brackets);
 }
 
-/* What cannot be had from a record interrupts for each. */
+/* What cannot be had from a record interrupts for each; so does the call that ends the loop. */
 static bool others_interrupt(void)
 {
 	bool good = true;
@@ -273,7 +309,7 @@ static bool others_interrupt(void)
 		ring_unmap(&run.ring);
 		good &= run_is_exact("each interrupts", &run) &
 			expect_between("interrupts", run.interrupts, run.tally.samples,
-				       run.tally.samples + 20);
+				       run.tally.samples + 1);
 	}
 	return good;
 }
@@ -490,8 +526,8 @@ static bool full_stores_lose(void)
 	ended = (f.count[1] - 1) / BATCH_PERIOD;
 	/* The record of the last period that has ended can still be written. */
 	return expect_eq("switches", f.switched, 0) &
-	       expect_between("records of a store", f.samples[0], LEAST_RECORDS,
-			      MOST_RECORDS + 4) &
+	       expect_eq("records of a store", f.samples[0],
+			 room_of_store(BASIC_WORDS + REGS_WORDS)) &
 	       expect(f.lost[0] > 1000, "%lu lost", (long)f.lost[0]) &
 	       expect_between("samples and lost ones", f.samples[0] + f.lost[0],
 			      (f.count[0] - 1) / BATCH_PERIOD - 1,
@@ -726,9 +762,6 @@ static bool other_events_join(void)
 			      t.wrong + u.wrong, 0, exact ? 0 : 10);
 }
 
-/* A store has more records of four words, but fewer of 58. */
-#define MANY_RECORDS	1000
-
 /*
  * Adaptive records do not keep the groups that an event needed once: XMM registers, general ones,
  * and those about data.
@@ -736,7 +769,7 @@ static bool other_events_join(void)
 static bool records_shrink(void)
 {
 	struct perf_event_attr attr = batch_attr(), large = attr;
-	unsigned int samples, interrupts;
+	unsigned int samples, interrupts, switches;
 	struct ring ring;
 	int fd;
 
@@ -756,14 +789,16 @@ static bool records_shrink(void)
 	if (!ring_map(&ring, fd, 128))
 		fail_case("mmap");
 	interrupts = pmis();
+	switches = thread_switches();
 	event_enable(fd);
-	precise_loop(2 * ROUNDS, XMM_VALUE);
+	precise_loop(10 * ROUNDS, XMM_VALUE);
 	event_disable(fd);
+	switches = thread_switches() - switches;
 	interrupts = pmis() - interrupts;
 	samples = ring_count(&ring, PERF_RECORD_SAMPLE);
 	close(fd);
-	return expect(samples > 3000, "%u samples", samples) &
-	       expect_between("interrupts", interrupts, 0, samples / MANY_RECORDS);
+	return expect(samples > 15000, "%u samples", samples) &
+	       stores_were_full(interrupts, samples, switches, BASIC_WORDS);
 }
 
 static const struct test tests[] = {

@@ -85,9 +85,11 @@ static unsigned int loop_turn(struct perf_event_attr *attr, const char *what)
 	fd = open_self(attr, -1);
 	if (!ring_map(&ring, fd, 64))
 		fail_case("mmap");
+	t.stops = thread_switches();
 	event_enable(fd);
 	precise_loop(ROUNDS, XMM_VALUE);
 	event_disable(fd);
+	t.stops = thread_switches() - t.stops;
 	count = perf_count(fd);
 	h = ring_find(&ring, PERF_RECORD_SAMPLE);
 	if (!expect(h, "%s: samples", what))
@@ -252,6 +254,7 @@ static bool two_events_are_exact(void)
 	static const uint64_t periods[] = { 997, 0, 487 };
 	struct perf_event_attr attr[3];
 	struct tally t[3] = { 0 };
+	unsigned int switches;
 	bool good = true, exact;
 	struct ring ring[3];
 	int fd[3];
@@ -273,11 +276,14 @@ static bool two_events_are_exact(void)
 		if (periods[i] && !ring_map(&ring[i], fd[i], 64))
 			fail_case("mmap");
 	}
+	switches = thread_switches();
 	ioctl(fd[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
 	precise_loop(ROUNDS, XMM_VALUE);
 	ioctl(fd[0], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+	switches = thread_switches() - switches;
 	exact = max_precise > 1;
 	for (unsigned int i = 0; i < 3; i += 2) {
+		t[i].stops = switches;
 		tally_ring(&t[i], &ring[i], &attr[i], precise_loop_points, ROUNDS, exact);
 		good &= tally_is_exact(i ? "second" : "first", &t[i], perf_count(fd[i]),
 				       periods[i], exact);
@@ -480,7 +486,7 @@ static bool xmm_is_sampled(void)
 		if (point_of(precise_loop_points, s.ip) < 0)
 			continue;
 		samples++;
-		wrong += s.intr_regs[2] != XMM_VALUE || s.intr_regs[3];
+		wrong += s.intr_regs[REG_XMM] != XMM_VALUE || s.intr_regs[REG_XMM + 1];
 	}
 	attr.precise_ip = 0;
 	return expect(samples > 40, "%u samples", samples) & expect_eq("values", wrong, 0) &
@@ -644,7 +650,7 @@ static bool loads_have_their_data(void)
 		}
 		cycles = cycles_of_load(s.addr);
 		/* Where there are two latencies, that of the caches is half of the other. */
-		wrong += s.addr != s.intr_regs[0] || cycles <= LDLAT ||
+		wrong += s.addr != s.intr_regs[REG_SI] || cycles <= LDLAT ||
 			 s.weight != (two ? cycles / 2 : cycles);
 		sources += !source_is_right(s.data_src, s.addr);
 	}
@@ -712,10 +718,10 @@ static bool load_samples_have_address(int fd, const struct perf_event_attr *attr
 		struct sample s;
 
 		sample_parse(&s, h, attr);
-		if (s.intr_regs[0] - (uint64_t)load_data >= sizeof(load_data))
+		if (s.intr_regs[REG_SI] - (uint64_t)load_data >= sizeof(load_data))
 			continue;
 		samples++;
-		wrong += s.addr != s.intr_regs[0];
+		wrong += s.addr != s.intr_regs[REG_SI];
 	}
 	close(fd);
 	return expect(samples > 50, "%#llx: %u samples", (unsigned long long)attr->config,

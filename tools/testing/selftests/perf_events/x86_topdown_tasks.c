@@ -4,6 +4,9 @@
  * CPU: each finds the registers as it left them. The emulator's PERF_METRICS has fixed fractions of
  * the slots, and is empty while they are 0. With several CPUs, cycles and so slots sometimes pass
  * while another CPU has its turn.
+ *
+ * And counts of tasks that fork, exec and move, while CPUs turn offline and online: TOPDOWN_TURNS
+ * in the environment (a kernel parameter) is how many do.
  */
 #include "events.h"
 #include "expect.h"
@@ -13,6 +16,7 @@
 #include "workloads.h"
 
 #ifdef __x86_64__
+#include "x86_precise_tasks.h"
 #include "x86_rdpmc.h"
 
 #define SLOTS		0x0400
@@ -146,12 +150,133 @@ static bool two_cpus(void)
 	return readers_take_turns(2);
 }
 
+/* --------------------------------------------- of tasks that fork, exec and move */
+
+#define STEP_TURNS	3
+
+/* Slots and metrics: of one task, of that and its children on one CPU, or of all tasks on it. */
+struct group {
+	int	fd[1 + METRICS];
+};
+
+/* @pid: -1: any; @cpu: -1: any. */
+static void open_group(struct group *group, pid_t pid, int cpu)
+{
+	for (unsigned int i = 0; i <= METRICS; i++) {
+		struct perf_event_attr attr;
+
+		attr = perf_attr_modes(PERF_TYPE_RAW, i ? METRIC(i - 1) : SLOTS, "u");
+		attr.disabled = !i;
+		attr.inherit = pid > 0 && cpu >= 0;
+		group->fd[i] = MUST(perf_open(&attr, pid, cpu, i ? group->fd[0] : -1,
+					      PERF_FLAG_FD_CLOEXEC));
+	}
+	event_enable(group->fd[0]);
+}
+
+/* Adds its slots to @slots. @tasks: so many counts are in its sum, each of them rounded. */
+static bool close_group(struct group *group, unsigned int tasks, uint64_t *slots)
+{
+	bool good = true;
+	uint64_t all;
+
+	event_disable(group->fd[0]);
+	all = perf_count(group->fd[0]);
+	for (unsigned int i = 1; i <= METRICS; i++) {
+		uint64_t share = FRACTIONS >> 8 * (i - 1) & 0xff;
+
+		good &= expect_near("a metric", perf_count(group->fd[i]), all * share / 255,
+				    1 + tasks);
+	}
+	for (unsigned int i = 0; i <= METRICS; i++)
+		close(group->fd[i]);
+	*slots += all;
+	return good;
+}
+
+/* Every other task has a group for each CPU, which its children inherit. */
+static bool tasks_have_their_metrics(unsigned int turn)
+{
+	struct group groups[TASKS][CPUS];
+	struct stepper steppers[TASKS];
+	bool good = true;
+
+	for (unsigned int i = 0; i < TASKS; i++) {
+		start_stepper(&steppers[i]);
+		for (unsigned int cpu = 0; cpu < (i % 2 ? CPUS : 1); cpu++)
+			open_group(&groups[i][cpu], steppers[i].pid, i % 2 ? (int)cpu : -1);
+	}
+	for (unsigned int i = 0; i < TASKS; i++)
+		gate_open(&steppers[i].go);
+	turn_cpu_off(turn);
+	for (unsigned int i = 0; i < TASKS; i++) {
+		uint64_t switches = 0, slots = 0;
+
+		good &= finish_stepper(&steppers[i], &switches);
+		for (unsigned int cpu = 0; cpu < (i % 2 ? CPUS : 1); cpu++)
+			good &= close_group(&groups[i][cpu], i % 2 ? 1 + CHILDREN : 1, &slots);
+		good &= expect(slots >= 4 * STEP_INSNS, "%lu slots of a task", slots);
+	}
+	return good;
+}
+
+static bool cpus_have_their_metrics(unsigned int turn)
+{
+	struct stepper steppers[TASKS];
+	uint64_t slots = 0, switches = 0;
+	struct group groups[CPUS];
+	bool good = true;
+
+	for (unsigned int cpu = 0; cpu < CPUS; cpu++)
+		open_group(&groups[cpu], -1, cpu);
+	for (unsigned int i = 0; i < TASKS; i++) {
+		start_stepper(&steppers[i]);
+		gate_open(&steppers[i].go);
+	}
+	turn_cpu_off(turn);
+	for (unsigned int i = 0; i < TASKS; i++)
+		good &= finish_stepper(&steppers[i], &switches);
+	for (unsigned int cpu = 0; cpu < CPUS; cpu++)
+		good &= close_group(&groups[cpu], 1, &slots);
+	return good & expect(slots >= 4 * TASKS * STEP_INSNS, "%lu slots", slots);
+}
+
+static bool metrics_are_fractions(bool (*run)(unsigned int turn))
+{
+	unsigned int turns = env_number("TOPDOWN_TURNS", STEP_TURNS);
+	bool good = true;
+
+	require_exact_instructions();
+	if (access(SLOTS_FILE, F_OK))
+		skip_case("no metrics");
+	require_cpus(CPUS);
+	MUST(pin_to_cpu(0));
+	for (unsigned int turn = 0; good && turn < turns; turn++)
+		good = run(turn);
+	return good;
+}
+
+static bool tasks_that_move(void)
+{
+	return metrics_are_fractions(tasks_have_their_metrics);
+}
+
+static bool cpus_that_turn_off(void)
+{
+	return metrics_are_fractions(cpus_have_their_metrics);
+}
+
 static const struct test tests[] = {
 	{ "the registers that programs read are those of the task, on one CPU", one_cpu },
 	{ "the registers that programs read move to another CPU with the task", two_cpus },
+	{ "metrics of tasks that fork, exec and move are their fractions", tasks_that_move },
+	{ "metrics of CPUs that turn offline are their fractions", cpus_that_turn_off },
 };
 
-TESTS_MAIN(tests)
+int main(int argc, char **argv)
+{
+	return run_tests_or_steps(tests, ARRAY_SIZE(tests), argc, argv);
+}
 #else
 TESTS_MAIN_SKIPPED("top-down metrics", "not an x86")
 #endif

@@ -5,7 +5,8 @@
  * The emulator computes the latency of an access from bits 12:10 of its address, where the data
  * was from bits 9:6, and whether the TLB missed from bit 13 (tools/testing/qemu/README.md). So the
  * place of a line says what an access to it is. Two threads share the line "shared", of which they
- * use different words. Each executes its loop ROUNDS times:
+ * use different words: SHARED is the source of a line that another core's cache has modified, which
+ * for AMD's instruction based sampling is 8. Each executes its loop ROUNDS times:
  *
  * writer: stores to "shared" and to "l2", a store to and a locked increment of "l1".
  * reader: a load of the second word of "shared", of "l2", "l3", "ram", "fill", and of "quick",
@@ -15,6 +16,10 @@
  * with these numbers.
  */
 #define ROUNDS	20000
+
+#ifndef SHARED
+#define SHARED	7
+#endif
 
 #define NR_clone	56
 #define NR_exit		60
@@ -95,7 +100,7 @@ base:
 	line	quick, 0, 2, 2
 	line	l2, 0, 3, 3
 	line	l3, 0, 4, 4
-	line	shared, 0, 5, 7
+	line	shared, 0, 5, SHARED
 	line	ram, 0, 6, 10
 	line	l1, 0, 7, 1
 	line	fill, 1, 3, 2
