@@ -87,9 +87,9 @@ struct counts {
 	unsigned int	n, checked, wrong;
 };
 
-static void check_counts(const struct sample *s, bool first, void *data)
+static void check_counts(const struct sample *s, bool first __maybe_unused, void *data)
 {
-	const struct perf_branch_entry *e = (void *)(s->branches + 1);
+	const struct perf_branch_entry *e = entries_of(s);
 	const uint64_t *counts = (void *)(e + *s->branches);
 	struct branch b[ROUND];
 	struct counts *c = data;
@@ -116,12 +116,15 @@ static bool group_is_counted(const uint64_t *config, unsigned int n)
 	struct perf_event_attr attr = leader_attr(config[0]);
 	struct counts c = { .config = config, .n = n };
 	unsigned int samples, others;
+	struct sampling how;
 	int fd[NR];
 
 	fd[0] = open_self(&attr, -1);
 	for (unsigned int i = 1; i < n; i++)
 		fd[i] = MUST(open_counted(config[i], fd[0]));
-	samples = sample_loop(fd[0], &attr, ROUNDS / 2, 9, check_counts, &c);
+	how = sampling_of(fd[0], &attr);
+	how.rounds = ROUNDS / 2;
+	samples = sample_loop(&how, check_counts, &c);
 	for (unsigned int i = 0; i < n; i++)
 		close(fd[i]);
 	if (samples_wanted() > 1)
@@ -186,19 +189,24 @@ static bool refusals(void)
 	bool good = true;
 
 	need_counters();
-	good &= expect_errno("a call stack", open_leader(BRANCHES,
-			     PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_COUNTERS), EINVAL);
-	good &= expect_errno("a modifier", open_leader(BRANCHES | 1 << 18, counted), EINVAL);
-	good &= expect_errno("no leader with branches", open_counted(BRANCHES, -1), EINVAL);
+	good &= expect_refused("a call stack", open_leader(BRANCHES,
+			       PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_COUNTERS), EINVAL,
+			       "COUNTERS does not go with CALL_STACK");
+	good &= expect_refused("a modifier", open_leader(BRANCHES | 1 << 18, counted), EINVAL,
+			       "config: branch counters need an event without modifiers");
+	good &= expect_refused("no leader with branches", open_counted(BRANCHES, -1), EINVAL,
+			       "COUNTERS needs a leader with branches");
 	plain = MUST(open_leader(BRANCHES, PERF_SAMPLE_BRANCH_ANY));
 	good &= expect(open_counted(BRANCHES, plain) >= 0, "a leader that is not counted");
 	stack = MUST(open_leader(BRANCHES, PERF_SAMPLE_BRANCH_CALL_STACK));
-	good &= expect_errno("a leader with a stack", open_counted(BRANCHES, stack), EINVAL);
+	good &= expect_refused("a leader with a stack", open_counted(BRANCHES, stack), EINVAL,
+			       "COUNTERS does not go with CALL_STACK");
 	leader = MUST(open_leader(BRANCHES, counted));
 	for (unsigned int i = 1; i < NR; i++)
 		good &= expect(open_counted(CONDITIONAL, leader) >= 0, "event %u", i);
-	return good & expect_errno("one more than there are counters",
-				   open_counted(CONDITIONAL, leader), EINVAL);
+	return good & expect_refused("one more than there are counters",
+				     open_counted(CONDITIONAL, leader), EINVAL,
+				     "COUNTERS of at most 4 events of a group");
 }
 
 static const struct test tests[] = {

@@ -13,7 +13,7 @@
 #include "require.h"
 
 #ifdef __x86_64__
-#include "x86_branch.h"
+#include "x86_branch_samples.h"
 #include "x86_rdpmc.h"
 
 #define NOBODY_ID	65534
@@ -241,8 +241,8 @@ static bool index_is_of_the_newest(void)
 {
 	struct perf_event_attr attr = branch_attr(FORM_ANY | BRANCH(HW_INDEX));
 	struct index_tally t = { 0 };
-	struct perf_event_header *h;
 	struct ring ring;
+	struct sample s;
 	int fd;
 
 	if (part_of_cpu() == NO_RECORDS)
@@ -255,12 +255,8 @@ static bool index_is_of_the_newest(void)
 	event_enable(fd);
 	branch_loop(ROUNDS / 10);
 	event_disable(fd);
-	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
-		struct sample s;
-
-		sample_parse(&s, h, &attr);
+	while (ring_sample(&ring, &attr, &s))
 		count_index(&s, &t);
-	}
 	ring_unmap(&ring);
 	close(fd);
 	/* Of few registers the newest is often the same one again. */

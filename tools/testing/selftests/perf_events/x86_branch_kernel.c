@@ -37,6 +37,7 @@ void call_loop(unsigned long rounds);
 extern const char call_loop_call[], call_loop_back[], call_loop_end[];
 
 #define CALLS		20000
+#define INSTRUCTIONS	4	/* of a round, in user space */
 #define LONGEST		64	/* branches of a round */
 #define NEAR		4096	/* bytes of code without a taken branch */
 #define BOTH		(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_KERNEL)
@@ -51,43 +52,21 @@ struct way {
 	unsigned int			nr;
 };
 
-/**
- * typedef look_fn - look at a sample
- * @s: the sample
- * @e: its entries, newest first
- * @data: of the caller of look_at_samples()
- */
-typedef void look_fn(const struct sample *s, const struct perf_branch_entry *e, void *data);
-
-/* At least @wanted samples of the loop; their number, or -1 if the part lacks the filter. */
-static int look_at_samples(struct perf_event_attr *attr, unsigned int wanted, look_fn *look,
-			   void *data)
+/* Samples of @rounds system calls; their number, or -1 if the part lacks the filter. */
+static int look_at_samples(struct perf_event_attr *attr, unsigned long rounds, unsigned int wanted,
+			   sample_fn *look, void *data)
 {
-	int fd = open_selection(attr, "a filter");
-	struct perf_event_header *h;
-	unsigned int n = 0, before;
-	struct ring ring;
+	struct sampling how = sampling_of(open_selection(attr, "a filter"), attr);
+	int samples;
 
-	if (fd < 0)
+	if (how.fd < 0)
 		return -1;
-	if (!ring_map(&ring, fd, 256))
-		fail_case("mmap");
-	do {
-		before = n;
-		event_enable(fd);
-		call_loop(CALLS);
-		event_disable(fd);
-		while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
-			struct sample s;
-
-			sample_parse(&s, h, attr);
-			look(&s, (const struct perf_branch_entry *)(s.branches + 1), data);
-			n++;
-		}
-	} while (n < wanted && n > before);
-	ring_unmap(&ring);
-	close(fd);
-	return n;
+	how.loop = call_loop;
+	how.rounds = rounds;
+	how.wanted = wanted;
+	samples = sample_loop(&how, look, data);
+	close(how.fd);
+	return samples;
 }
 
 /* ------------------------------------------------------------ the way of a system call */
@@ -123,8 +102,9 @@ static bool is_of_interrupt(const struct perf_branch_entry *e)
 }
 
 /* Appends what is older than the oldest known branch, if the sample has it. */
-static void extend_way(const struct sample *s, const struct perf_branch_entry *e, void *data)
+static void extend_way(const struct sample *s, bool first __maybe_unused, void *data)
 {
+	const struct perf_branch_entry *e = entries_of(s);
 	struct way *way = data;
 
 	for (unsigned int i = 0; i + 1 < *s->branches && way->nr < LONGEST; i++) {
@@ -156,7 +136,8 @@ static void learn_way(struct way *way)
 	for (unsigned int i = 0; i < LONGEST && !way_is_whole(way); i++) {
 		unsigned int before = way->nr;
 
-		look_at_samples(&attr, 1, extend_way, way);
+		/* As many samples as the buffer has room for. */
+		look_at_samples(&attr, CALLS / 10, 1, extend_way, way);
 		/* A way that is not taken again, such as that to another task, leads nowhere. */
 		if (way->nr == before || way->nr == LONGEST)
 			way->nr = 0;
@@ -262,11 +243,14 @@ static bool branch_is_named(uint64_t type, const struct perf_branch_entry *e)
  * @samples: those in the loop
  * @broken: those of them with an entry that is not the next one
  * @short_ones: those with fewer entries than @least
+ * @disturbed: how often other branches took their way into the registers: at the beginning of a
+ *	turn, in interrupts and task switches
  */
 struct finding {
 	struct way	way;
 	uint64_t	type;
 	unsigned int	named, least, samples, broken, short_ones;
+	uint64_t	disturbed;
 };
 
 /* The newest branch before a sample: an index of the way, or -1 for a sample elsewhere. */
@@ -287,13 +271,15 @@ static bool is_of_way(const struct perf_branch_entry *e, const struct way *way)
 	return false;
 }
 
-static void check_sample(const struct sample *s, const struct perf_branch_entry *e, void *data)
+static void check_sample(const struct sample *s, bool first, void *data)
 {
+	const struct perf_branch_entry *e = entries_of(s);
 	struct finding *f = data;
 	const struct way *way = &f->way;
 	int at = newest_branch(way, s->ip);
 	unsigned int i, j;
 
+	f->disturbed += first;
 	if (at < 0)
 		return;
 	f->samples++;
@@ -334,26 +320,39 @@ static unsigned int least_entries(const struct finding *f)
 	return registers_are_exact(f->type) ? depth : (depth - 2) * f->named / f->way.nr;
 }
 
+/*
+ * The samples that can have other branches: those in the next rounds, of which a sample shows as
+ * many as the filter needs to fill the registers. What disturbs falls on any round between samples.
+ */
+static unsigned int samples_disturbed(const struct finding *f)
+{
+	unsigned int rounds = 1 + depth / (f->named ?: depth);
+
+	return 2 + 2 * f->disturbed * rounds * INSTRUCTIONS / PERIOD;
+}
+
 static bool filter_is_exact(struct finding *f, uint64_t type, const char *name)
 {
 	struct perf_event_attr attr = branch_attr(type);
 	const char *levels = (type & BOTH) == BOTH ? "u,k" :
 			     type & PERF_SAMPLE_BRANCH_KERNEL ? "k" : "u";
 	unsigned int others;
+	uint64_t before;
 
 	*f = (struct finding){ .way = f->way, .type = type };
 	for (unsigned int i = 0; i < f->way.nr; i++)
 		f->named += branch_is_named(type, &f->way.e[i]);
 	f->least = least_entries(f);
-	if (look_at_samples(&attr, samples_wanted(), check_sample, f) < 0)
+	before = disturbances();
+	if (look_at_samples(&attr, CALLS, samples_wanted(), check_sample, f) < 0)
 		return true;
+	f->disturbed += disturbances() - before;
+	others = samples_disturbed(f);
 	if (samples_wanted() > 1)
-		ktap_note("%s,%s: %u samples, %u wrong, %u short", name, levels, f->samples,
-			  f->broken, f->short_ones);
-	/* A few samples have an interrupt of the clock among their branches. */
-	others = 2 + f->samples / 1000;
-	return expect(f->samples > CALLS * 4 / PERIOD - 3, "%s,%s: %u samples", name, levels,
-		      f->samples) &
+		ktap_note("%s,%s: %u samples, %u wrong, %u short, of %u at most", name, levels,
+			  f->samples, f->broken, f->short_ones, others);
+	return expect(f->samples > CALLS * INSTRUCTIONS / PERIOD - 3, "%s,%s: %u samples", name,
+		      levels, f->samples) &
 	       expect(f->broken <= others, "%s,%s: %u of %u samples wrong", name, levels,
 		      f->broken, f->samples) &
 	       expect(f->short_ones <= others, "%s,%s: %u of %u samples have fewer than %u", name,
@@ -418,8 +417,9 @@ struct interrupt {
 	unsigned int	samples, apart, broken, shown;
 };
 
-static void find_interrupt(const struct sample *s, const struct perf_branch_entry *e, void *data)
+static void find_interrupt(const struct sample *s, bool first __maybe_unused, void *data)
 {
+	const struct perf_branch_entry *e = entries_of(s);
 	struct interrupt *found = data;
 
 	found->samples++;
@@ -442,7 +442,7 @@ static bool interrupt_is_not_shown(void)
 		skip_case("addresses in /proc/kallsyms");
 	attr.exclude_kernel = 0;
 	attr.sample_period = 5003;
-	look_at_samples(&attr, 1, find_interrupt, &found);
+	look_at_samples(&attr, CALLS, 1, find_interrupt, &found);
 	return expect(found.samples > CALLS / 50, "%u samples", found.samples) &
 	       expect_eq("samples without the branch before", found.apart, 0) &
 	       expect_eq("branches out of order", found.broken, 0) &

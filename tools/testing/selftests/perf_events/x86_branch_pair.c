@@ -26,10 +26,12 @@
  * @fd: the event
  * @ring: its buffer
  * @taken: samples in the last turn of the program
+ * @all: those in all turns
  * @samples: those in the loop
  * @full: those with all entries that the registers hold, but for a few
  * @wrong: those with other entries
  * @fields: entries with fields that the event has not asked for, or without one that it has
+ * @count: what it has counted
  * @enabled: how long it has been enabled
  * @running: how long it was on the CPU
  */
@@ -38,8 +40,8 @@ struct one {
 	struct selection	sel;
 	int			fd;
 	struct ring		ring;
-	unsigned int		taken, samples, full, wrong, fields;
-	uint64_t		enabled, running;
+	unsigned int		taken, all, samples, full, wrong, fields;
+	uint64_t		count, enabled, running;
 };
 
 static void open_one(struct one *o, uint64_t type, uint64_t period)
@@ -68,7 +70,7 @@ static void check_fields(struct one *o, const struct perf_branch_entry *e)
 
 static void check_one(struct one *o, const struct sample *s)
 {
-	const struct perf_branch_entry *e = (void *)(s->branches + 1);
+	const struct perf_branch_entry *e = entries_of(s);
 	unsigned int nr = *s->branches, good, expected;
 
 	for (unsigned int i = 0; i < nr; i++)
@@ -93,16 +95,10 @@ static void check_one(struct one *o, const struct sample *s)
 
 static void read_one(struct one *o)
 {
-	struct perf_event_header *h;
+	struct sample s;
 
-	o->taken = 0;
-	while ((h = ring_find(&o->ring, PERF_RECORD_SAMPLE))) {
-		struct sample s;
-
-		if (!sample_parse(&s, h, &o->attr))
-			fail_case("the fields of a sample");
+	for (o->taken = 0; ring_sample(&o->ring, &o->attr, &s); o->all++)
 		check_one(o, &s);
-	}
 }
 
 static void close_one(struct one *o)
@@ -111,6 +107,7 @@ static void close_one(struct one *o)
 
 	if (read(o->fd, value, sizeof(value)) != sizeof(value))
 		fail_case("read");
+	o->count = value[0];
 	o->enabled = value[1];
 	o->running = value[2];
 	ring_unmap(&o->ring);
@@ -139,6 +136,7 @@ static bool samples_are_right(const struct one *o, const char *name)
 	unsigned int n = o->samples;
 
 	return expect(n > 100, "%s: %u samples", name, n) &
+	       expect_near("samples", o->all, o->count / o->attr.sample_period, TURNS) &
 	       expect(o->full + 2 + n / 10 >= n, "%s: %u of %u samples full", name, o->full, n) &
 	       expect_eq(name, o->wrong, 0) & expect_eq("wrong fields", o->fields, 0);
 }

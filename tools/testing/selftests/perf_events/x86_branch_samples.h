@@ -8,7 +8,9 @@
 #define PERF_TEST_X86_BRANCH_SAMPLES_H
 
 #include "expect.h"
+#include "interrupts.h"
 #include "records.h"
+#include "workloads.h"
 #include "x86_branch.h"
 
 /* BRANCH_SAMPLES in the environment, a kernel parameter; without it one turn is enough. */
@@ -44,37 +46,102 @@ static inline int open_selection(struct perf_event_attr *attr, const char *name)
  */
 typedef void sample_fn(const struct sample *s, bool first, void *data);
 
-/*
- * Runs the loop with an event until there are as many samples as are wanted; returns their number.
- * A turn with fewer than @least samples is the last one.
- */
-static inline unsigned int sample_loop(int fd, const struct perf_event_attr *attr,
-				       unsigned long rounds, unsigned int least, sample_fn *look,
-				       void *data)
+/* The entries of a sample without HW_INDEX, newest first. */
+static inline const struct perf_branch_entry *entries_of(const struct sample *s)
 {
-	unsigned int wanted = samples_wanted(), samples = 0, before;
-	struct perf_event_header *h;
+	return (const struct perf_branch_entry *)(s->branches + 1);
+}
+
+/* The next sample. There are no other records but those of samples that are missing. */
+static inline bool ring_sample(struct ring *ring, const struct perf_event_attr *attr,
+			       struct sample *s)
+{
+	struct perf_event_header *h = ring_next(ring);
+
+	if (!h)
+		return false;
+	errno = EBADMSG;
+	if (h->type != PERF_RECORD_SAMPLE) {
+		ktap_note("a record of type %u among the samples", h->type);
+		fail_case("samples lost or throttled");
+	}
+	if (!sample_parse(s, h, attr) &&
+	    !(attr->branch_sample_type & PERF_SAMPLE_BRANCH_COUNTERS))
+		fail_case("the fields of a sample");
+	return true;
+}
+
+/**
+ * struct sampling - how a loop is sampled
+ * @fd: the event
+ * @attr: its attributes, with a period
+ * @loop: what is sampled
+ * @rounds: argument of @loop in each turn
+ * @wanted: turns end with so many samples, or with a turn without any
+ * @losses: one of so many samples can be missing; 0: none
+ */
+struct sampling {
+	int				fd;
+	const struct perf_event_attr	*attr;
+	void				(*loop)(unsigned long rounds);
+	unsigned long			rounds;
+	unsigned int			wanted, losses;
+};
+
+/* As most cases do. */
+static inline struct sampling sampling_of(int fd, const struct perf_event_attr *attr)
+{
+	return (struct sampling){
+		.fd = fd, .attr = attr, .loop = branch_loop, .rounds = ROUNDS,
+		.wanted = samples_wanted(),
+	};
+}
+
+/* What has been counted in a turn has as many periods as there are samples, but for one. */
+static inline void check_number(const struct sampling *how, uint64_t count, unsigned int samples)
+{
+	uint64_t periods = count / how->attr->sample_period;
+	uint64_t losses = how->losses ? periods / how->losses : 0;
+
+	errno = ERANGE;
+	if (!expect(samples <= periods + 1 && samples + 1 + losses >= periods,
+		    "%u samples of %lu periods", samples, (long)periods))
+		fail_case("the number of samples");
+}
+
+/* Runs the loop in turns; returns the number of samples. */
+static inline unsigned int sample_loop(const struct sampling *how, sample_fn *look, void *data)
+{
+	unsigned int samples = 0, turn;
+	uint64_t count = perf_count(how->fd), before;
 	struct ring ring;
 
-	if (!ring_map(&ring, fd, 256))
+	if (!ring_map(&ring, how->fd, 256))
 		fail_case("mmap");
 	do {
-		before = samples;
-		event_enable(fd);
-		branch_loop(rounds);
-		event_disable(fd);
-		while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
-			struct sample s;
+		struct sample s;
 
-			if (!sample_parse(&s, h, attr) &&
-			    !(attr->branch_sample_type & PERF_SAMPLE_BRANCH_COUNTERS))
-				fail_case("the fields of a sample");
-			look(&s, samples == before, data);
-			samples++;
-		}
-	} while (samples < wanted && samples >= before + least);
+		event_enable(how->fd);
+		how->loop(how->rounds);
+		event_disable(how->fd);
+		for (turn = 0; ring_sample(&ring, how->attr, &s); turn++)
+			look(&s, !turn, data);
+		before = count;
+		count = perf_count(how->fd);
+		check_number(how, count - before, turn);
+		samples += turn;
+	} while (samples < how->wanted && turn);
 	ring_unmap(&ring);
 	return samples;
+}
+
+/*
+ * What leaves fewer entries in the next sample of this task: its switches, and the interrupts of
+ * all CPUs but those of samples.
+ */
+static inline uint64_t disturbances(void)
+{
+	return thread_switches() + interrupts_of("") - interrupts_of("NMI:") - pmis();
 }
 
 /* ------------------------------------------------------------------ what is selected */

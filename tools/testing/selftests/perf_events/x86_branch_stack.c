@@ -2,6 +2,9 @@
 /*
  * Branch records in call-stack mode: the calls in the registers are the chain of frame pointers, of
  * each task and whatever recorded before. Instructions are the clock of the machine.
+ *
+ * BRANCH_SWITCHES in the environment (a kernel parameter) is the number of walks down a stack in
+ * each case, instead of 200. Where tasks take turns each walk has a switch to the other one.
  */
 #include "events.h"
 #include "expect.h"
@@ -13,12 +16,15 @@
 #include "workloads.h"
 
 #ifdef __x86_64__
-#include "x86_branch.h"
+#include "x86_branch_samples.h"
 
 #define FORM_STACK	(PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK)
 #define LEVELS		10
+#define DEEP_LEVELS	40	/* more than any part has registers for */
 #define CALLERS		3	/* in a chain, behind its length, the context and the address */
 #define WALKS		200
+#define READ_WALKS	100	/* the ring buffer holds the samples of that many walks */
+#define FORK_WALKS	50	/* a fork in so many walks */
 #define NO_SAMPLES	1000000000000ull
 
 extern const char stack_bottom[];
@@ -54,16 +60,20 @@ WITH_FRAMES static noinline void stack_level(unsigned int level, unsigned long p
 	asm volatile("" : : : "memory");
 }
 
-/* The paths of two tasks, @other 0 and 1, are never the same. */
-WITH_FRAMES static noinline void stack_walks(unsigned int levels, unsigned int other)
+/* Levels of each walk. */
+static unsigned int levels = LEVELS;
+
+/* Walks @first and on. The paths of two tasks, @other 0 and 1, are never the same. */
+WITH_FRAMES static noinline void stack_walks(unsigned int first, unsigned int nr,
+					     unsigned int other)
 {
-	for (unsigned int path = 0; path < WALKS; path++)
+	for (unsigned int path = first; path < first + nr; path++)
 		stack_level(levels, path * 2654435761u << 1 | other);
 }
 
-static void walk(void)
+static unsigned int walks_wanted(void)
 {
-	stack_walks(LEVELS, 0);
+	return env_number("BRANCH_SWITCHES", WALKS);
 }
 
 /*
@@ -72,11 +82,11 @@ static void walk(void)
  */
 static bool stack_is_chain(const struct sample *s, unsigned int least)
 {
-	const struct perf_branch_entry *e = (void *)(s->branches + 1);
+	const struct perf_branch_entry *e = entries_of(s);
 	uint64_t nr = *s->branches;
 
-	for (uint64_t i = 0; i < nr && i < LEVELS; i++)
-		if (s->callchain[CALLERS + i] != e[i].from + 5)
+	for (uint64_t i = 0; i < nr && i < levels; i++)
+		if (CALLERS + i > s->callchain[0] || s->callchain[CALLERS + i] != e[i].from + 5)
 			return false;
 	return nr >= least;
 }
@@ -86,21 +96,32 @@ static bool stack_is_chain(const struct sample *s, unsigned int least)
  * @attr: its attributes
  * @fd: the event
  * @ring: its buffer
+ * @pid: the task that has the event; -1: all on a CPU
+ * @least: calls that must be in a sample
+ * @most: if not 0, calls in samples of this task: those since it was switched to
  * @samples: those at the bottom of a stack
+ * @of_others: those of other tasks than @pid
+ * @elsewhere: those on other CPUs than the first one
  * @wrong: those with a stack that is not the chain
+ * @cut: those with fewer calls than @most
  */
 struct stacks {
 	struct perf_event_attr	attr;
 	int			fd;
 	struct ring		ring;
-	unsigned int		samples, wrong;
+	pid_t			pid;
+	unsigned int		least, most, samples, of_others, elsewhere, wrong, cut;
 };
 
+/* With a CPU, children of the task have the event, too. */
 static void stacks_open(struct stacks *t, pid_t pid, int cpu)
 {
 	t->attr = branch_attr(FORM_STACK);
-	t->attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	t->attr.sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CPU;
 	t->attr.exclude_callchain_kernel = 1;
+	t->attr.inherit = pid >= 0 && cpu >= 0;
+	t->pid = pid ?: getpid();
+	t->least = levels < depth ? levels : depth;
 	t->fd = perf_open(&t->attr, pid, cpu, -1, 0);
 	if (t->fd < 0 && errno == EOPNOTSUPP)
 		skip_case("no call-stack mode");
@@ -110,38 +131,53 @@ static void stacks_open(struct stacks *t, pid_t pid, int cpu)
 	event_enable(t->fd);
 }
 
-/*
- * The samples of @pid, 0: of all tasks, that are at the bottom of a stack. Those of other tasks
- * have all calls of their stacks.
- */
-static void stacks_count_of(struct stacks *t, pid_t pid, unsigned int least, unsigned int most)
+static void stacks_check(struct stacks *t, const struct sample *s)
 {
-	struct perf_event_header *h;
-
-	event_disable(t->fd);
-	while ((h = ring_find(&t->ring, PERF_RECORD_SAMPLE))) {
-		struct sample s;
-
-		sample_parse(&s, h, &t->attr);
-		if (s.ip - (uint64_t)stack_bottom > 3)
-			continue;
-		t->samples++;
-		if (pid && (pid_t)s.pid != pid)
-			t->wrong += !stack_is_chain(&s, LEVELS);
-		else
-			t->wrong += !stack_is_chain(&s, least) || *s.branches > most;
+	t->samples++;
+	t->of_others += (pid_t)s->pid != t->pid;
+	t->elsewhere += s->cpu != 0;
+	if (t->most && (pid_t)s->pid == getpid()) {
+		t->cut += *s->branches < t->most;
+		t->wrong += !stack_is_chain(s, 0) || *s->branches > t->most;
+	} else {
+		t->wrong += !stack_is_chain(s, t->least);
 	}
 }
 
-static void stacks_count(struct stacks *t, unsigned int least)
+/* The samples that are at the bottom of a stack. */
+static void stacks_read(struct stacks *t)
 {
-	stacks_count_of(t, 0, least, depth);
+	struct sample s;
+
+	while (ring_sample(&t->ring, &t->attr, &s))
+		if (s.ip - (uint64_t)stack_bottom <= 3)
+			stacks_check(t, &s);
 }
 
-static bool stacks_are_right(struct stacks *t, const char *what, unsigned int least)
+/*
+ * Takes samples of all walks. The event of another task, which waits at the bottom of its stack,
+ * stays enabled meanwhile; reading samples makes new ones of this task. @other can be NULL.
+ */
+static void stacks_take(struct stacks *t, struct stacks *other)
 {
-	stacks_count(t, least);
-	return expect(t->samples > WALKS / 4, "%s: %u samples at the bottom", what, t->samples) &&
+	for (unsigned int walks = 0; walks < walks_wanted(); walks += READ_WALKS) {
+		stack_walks(walks, READ_WALKS, 0);
+		event_disable(t->fd);
+		stacks_read(t);
+		if (other)
+			stacks_read(other);
+		event_enable(t->fd);
+	}
+	event_disable(t->fd);
+}
+
+static bool stacks_are_right(const struct stacks *t, const char *what)
+{
+	if (walks_wanted() != WALKS)
+		ktap_note("%s: %u samples, %u of others, %u elsewhere, %u wrong, %u cut", what,
+			  t->samples, t->of_others, t->elsewhere, t->wrong, t->cut);
+	return expect(t->samples > walks_wanted() / 4, "%s: %u samples at the bottom", what,
+		      t->samples) &
 	       expect_eq(what, t->wrong, 0);
 }
 
@@ -154,35 +190,57 @@ static void need_stacks(void)
 
 /* -------------------------------------------------------------------- one task */
 
-static bool stacks_are_chains(void)
+static bool walks_are_chains(void)
 {
 	static struct stacks t;
 
-	need_stacks();
 	stacks_open(&t, 0, -1);
-	walk();
-	return stacks_are_right(&t, "stacks that are not the chain", LEVELS);
+	stacks_take(&t, NULL);
+	return stacks_are_right(&t, "stacks that are not the chain");
+}
+
+static bool stacks_are_chains(void)
+{
+	need_stacks();
+	return walks_are_chains();
+}
+
+/* The oldest calls have been overwritten. */
+static bool deep_stacks_are_chains(void)
+{
+	need_stacks();
+	levels = DEEP_LEVELS;
+	return walks_are_chains();
 }
 
 /* The interrupt freezes the records of other events, and older parts stop recording for that. */
 static bool stacks_follow_other_records(void)
 {
 	struct perf_event_attr attr = branch_attr(FORM_ANY);
-	static struct stacks t;
 	int fd;
 
 	need_stacks();
 	attr.sample_period = NO_SAMPLES;
 	fd = MUST(perf_open(&attr, 0, -1, -1, 0));
 	event_enable(fd);
-	walk();
+	stack_walks(0, WALKS, 0);
 	event_disable(fd);
-	stacks_open(&t, 0, -1);
-	walk();
-	return stacks_are_right(&t, "stacks that are not the chain", LEVELS);
+	return walks_are_chains();
 }
 
 static struct stacks again;
+
+/* Of other calls than those before, which have returned. The call of this can be in a sample. */
+WITH_FRAMES static noinline bool short_walks_are_chains(void)
+{
+	again.least = 2;
+	for (unsigned int path = 0; path < WALKS; path++)
+		stack_level(2, path);
+	event_disable(again.fd);
+	stacks_read(&again);
+	return expect(again.samples > WALKS / 4, "%u samples at the bottom", again.samples) &
+	       expect_eq("stacks with calls that have returned", again.wrong, 0);
+}
 
 static void disable_once(void)
 {
@@ -198,11 +256,7 @@ static bool disabled_events_forget(void)
 	at_bottom = disable_once;
 	stack_level(LEVELS, 0x155);
 	event_enable(again.fd);
-	for (unsigned int path = 0; path < WALKS; path++)
-		stack_level(2, path);
-	stacks_count(&again, 2);
-	return expect(again.samples > WALKS / 4, "%u samples at the bottom", again.samples) &&
-	       expect_eq("stacks with calls that have returned", again.wrong, 0);
+	return short_walks_are_chains();
 }
 
 /* ------------------------------------------------------------------- two tasks */
@@ -210,8 +264,12 @@ static bool disabled_events_forget(void)
 /* Each of two tasks lets the other one run when it is at the bottom of its own stack. */
 static struct gate to_other, to_self;
 
+/* Turns of this task. */
+static unsigned int meetings;
+
 static void meet_other(void)
 {
+	meetings++;
 	gate_open(&to_other);
 	gate_wait(&to_self);
 }
@@ -230,36 +288,102 @@ static pid_t fork_walker(void)
 		return pid;
 	at_bottom = meet_self;
 	gate_wait(&to_other);
-	for (;;)
-		stack_walks(LEVELS, 1);
+	for (unsigned int walks = 0;; walks++)
+		stack_walks(walks, 1, 1);
 }
 
-static pid_t begin_turns(void)
+/* @meet: what this task does at the bottom of its stack */
+static pid_t begin_turns(void (*meet)(void))
 {
 	to_other = gate_new();
 	to_self = gate_new();
-	at_bottom = meet_other;
+	at_bottom = meet;
 	return fork_walker();
 }
 
-static bool tasks_have_their_stacks(void)
+/* A child begins with the stack that this task has here, but not in the registers. */
+static void fork_and_meet(void)
+{
+	pid_t pid;
+
+	if (meetings % FORK_WALKS == 0) {
+		pid = fork_child();
+		if (!pid) {
+			at_bottom = NULL;
+			stack_level(levels, 0x2aa);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	meet_other();
+}
+
+static bool tasks_have_stacks(bool both)
 {
 	static struct stacks self, other;
 	bool good;
 	pid_t pid;
 
 	need_stacks();
-	pid = begin_turns();
+	pid = begin_turns(fork_and_meet);
+	stacks_open(&self, 0, 0);
+	if (both)
+		stacks_open(&other, pid, -1);
+	stacks_take(&self, both ? &other : NULL);
+	good = stacks_are_right(&self, "stacks of the first task") &
+	       expect(self.of_others >= meetings / FORK_WALKS, "%u samples of children",
+		      self.of_others) &
+	       (!both || stacks_are_right(&other, "stacks of the second task"));
+	kill_child(pid);
+	return good;
+}
+
+static bool tasks_have_their_stacks(void)
+{
+	return tasks_have_stacks(true);
+}
+
+static bool task_has_its_stack(void)
+{
+	return tasks_have_stacks(false);
+}
+
+static void move_and_meet(void)
+{
+	MUST(pin_to_cpu(meetings & 1));
+	meet_other();
+}
+
+/* Each walk ends on another CPU than the one before; on the first one the other task waits. */
+static bool stack_follows_its_task(void)
+{
+	static struct stacks self, other;
+	bool good;
+	pid_t pid;
+
+	require_cpus(2);
+	need_stacks();
+	pid = begin_turns(move_and_meet);
 	stacks_open(&self, 0, -1);
 	stacks_open(&other, pid, -1);
-	walk();
-	good = stacks_are_right(&self, "stacks of the first task", LEVELS) &
-	       stacks_are_right(&other, "stacks of the second task", LEVELS);
+	stacks_take(&self, &other);
+	good = stacks_are_right(&self, "stacks of a task that moves") &
+	       expect_between("samples on the second CPU", self.elsewhere, self.samples / 3,
+			      self.samples - self.samples / 3) &
+	       stacks_are_right(&other, "stacks of the task that stays");
 	kill_child(pid);
 	return good;
 }
 
 #define MEET_LEVEL	4
+
+static uint64_t preemptions(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nivcsw;
+}
 
 /*
  * The CPU's event stays. Of the task without an event it sees what it has called since the switch
@@ -268,19 +392,22 @@ static bool tasks_have_their_stacks(void)
 static bool stacks_beside_the_cpus(void)
 {
 	static struct stacks cpu, other;
+	uint64_t cuts;
 	bool good;
 	pid_t pid;
 
 	need_stacks();
 	bottom_level = MEET_LEVEL;
-	pid = begin_turns();
+	pid = begin_turns(meet_other);
+	cuts = preemptions();
 	stacks_open(&cpu, -1, 0);
+	cpu.most = MEET_LEVEL;
 	stacks_open(&other, pid, -1);
-	walk();
-	stacks_count_of(&cpu, getpid(), MEET_LEVEL, MEET_LEVEL);
-	good = expect(cpu.samples > WALKS / 2, "%u samples of the CPU", cpu.samples) &
-	       expect_eq("stacks of the CPU", cpu.wrong, 0) &
-	       stacks_are_right(&other, "stacks of the task", LEVELS);
+	stacks_take(&cpu, &other);
+	cuts = preemptions() - cuts;
+	good = stacks_are_right(&cpu, "stacks of the CPU") &
+	       expect(cpu.cut <= cuts, "%u stacks of %lu preemptions", cpu.cut, (long)cuts) &
+	       stacks_are_right(&other, "stacks of the task");
 	kill_child(pid);
 	return good;
 }
@@ -312,10 +439,10 @@ static pid_t fork_controller(void)
 /* The task returns from its calls and sleeps without the event in between. */
 static bool disabled_asleep_forget(void)
 {
+	bool good;
 	pid_t pid;
 
 	need_stacks();
-	again = (struct stacks){ 0 };
 	stacks_open(&again, 0, -1);
 	to_other = gate_new();
 	to_self = gate_new();
@@ -324,20 +451,20 @@ static bool disabled_asleep_forget(void)
 	stack_level(LEVELS, 0x155);
 	gate_open(&to_other);
 	gate_wait(&to_self);
-	for (unsigned int path = 0; path < WALKS; path++)
-		stack_level(2, path);
-	stacks_count(&again, 2);
+	good = short_walks_are_chains();
 	kill_child(pid);
-	return expect(again.samples > WALKS / 4, "%u samples at the bottom", again.samples) &
-	       expect_eq("stacks with calls that have returned", again.wrong, 0);
+	return good;
 }
 
 static const struct test tests[] = {
 	{ "call stacks are the chains of frame pointers", stacks_are_chains },
+	{ "of a deep stack the newest calls are", deep_stacks_are_chains },
 	{ "so they are after records of another kind", stacks_follow_other_records },
 	{ "an event that was disabled forgets its stack", disabled_events_forget },
 	{ "one that was disabled and enabled while its task slept, too", disabled_asleep_forget },
 	{ "a task finds its own stack after a switch", tasks_have_their_stacks },
+	{ "so it does after a task without an event", task_has_its_stack },
+	{ "a stack follows its task to another CPU", stack_follows_its_task },
 	{ "so it does beside an event of the CPU", stacks_beside_the_cpus },
 };
 
