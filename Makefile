@@ -124,11 +124,23 @@ check-debug: ## the same on the debug kernel, where any complaint is a failure
 	@$(CHECK) --kernel debug
 
 LONG = BRANCH_SAMPLES=100000 BRANCH_SWITCHES=1000000 PRECISE_SAMPLES=100000 BATCH_SAMPLES=1000000
+LONG_TESTS = $(or $(TEST),x86_branch x86_branch_kernel x86_branch_counters x86_branch_tasks \
+	x86_branch_stack x86_brs x86_precise x86_batch x86_batch_tasks x86_ibs_tasks)
+LONG_LIMIT = $(if $(filter debug,$(KERNEL)),14400,3600)
 
+# KERNEL=debug: on the debug kernel; its limit is a longer one.
 check-long: ## branch and precise records in large numbers: 10^5 samples of each kind, 10^6 switches
-	@$(MAKE) --no-print-directory kernel guest qemu ARCH=x86_64 O=
-	@scripts/check --arch x86_64 --limit 3600 --append '$(LONG)' \
-		$(or $(TEST),x86_branch x86_branch_tasks x86_precise x86_batch x86_batch_tasks)
+	@$(MAKE) --no-print-directory $(GOAL_$(KERNEL)) guest qemu ARCH=x86_64 O=
+	@scripts/check --arch x86_64 --kernel $(KERNEL) --limit $(LONG_LIMIT) \
+		--append '$(LONG)' $(LONG_TESTS)
+
+BESIDE = x86_branch x86_branch_pair x86_branch_counters x86_branch_stack x86_branch_bpf x86_bts \
+	x86_brs x86_precise x86_batch x86_topdown x86_ibs x86_ibs_filter perf_branch.sh \
+	perf_mem.sh perf_topdown.sh perf_ibs.sh branches precise ibs
+# NUMBERS='PRECISE_SAMPLES=100000': more kernel parameters.
+check-beside: ## branch and precise records, IBS: stock and ours by case; TEST='name...' for some
+	@$(MAKE) --no-print-directory stock kernel guest qemu ARCH=x86_64 O=
+	@scripts/beside --append '$(NUMBERS)' --limit 3600 $(or $(TEST),$(BESIDE))
 
 storm: debug guest ## the random storm on the debug kernel, for SECONDS (600)
 	@scripts/check --kernel debug --arch $(ARCH) --limit $$(($(or $(SECONDS),600) + 300)) \
