@@ -208,8 +208,8 @@ struct perf_sched_slot {
  *	x86 driver does not set the flag
  * @task_mask: bit mask of the slots that belong to a task's context; the others belong to the CPU
  *	side
- * @stamp: for the driver, which sets it in @sched_load; 0 after a compilation. A schedule to which
- *	slots are added is loaded before it is saved
+ * @stamp: for the driver, which sets it in @sched_load; 0 after a compilation, and when slots have
+ *	been removed. A schedule to which slots are added is loaded before it is saved
  * @slot: events in the order of falling priority, with the counters
  *
  * The core compiles a schedule when the set of events changes and uses the schedule for every

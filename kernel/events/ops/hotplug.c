@@ -64,6 +64,7 @@ static void hotplug_unload(struct perf_event_context *ctx)
 			epc->pmu->sched_load(epc->pmu, &nothing);
 		/* The events in the schedule may be closed before the next compilation. */
 		epc->sched->nr = 0;
+		epc->sched->stamp = 0;
 		epc->sched->task_mask = 0;
 		epc->overcommitted = false;
 		perf_sched_changed(epc);

@@ -35,7 +35,7 @@ static void pmuv3_reset(void *info)
 	c->interrupts = 0;
 	c->kvm = 0;
 	if (!c->stamp)
-		c->stamp = (u64)smp_processor_id() << 40;
+		c->stamp = (u64)smp_processor_id() << 48;
 	pmuv3_registers_change(c);
 	c->pmcr_e = false;
 	c->user = false;	/* PMUSERENR_EL0 is reset by the CPU's boot and resume code */

@@ -90,9 +90,10 @@
  * @zero: counters that are known to be disabled and 0
  * @suspended: counters of the events that were stopped for a power-down
  * @kvm: counters that KVM enables and disables, or filters, at guest entry and exit
- * @stamp: of the values of @enabled, @interrupts, @kvm and @type: a number that no other CPU has,
- *	and the CPU does not have again; not 0. perf_schedule::stamp is the same if the events of
- *	the schedule only count, and loading them needs no writes
+ * @stamp: a number that is another one after each change of @enabled, @interrupts, @kvm and @type,
+ *	and that no other CPU has within 2^48 changes; not 0. If perf_schedule::stamp is the same,
+ *	the events of the schedule only count, and no control register but PMCR_EL0 is to be
+ *	written for them
  * @pmcr: value of PMCR_EL0, but for E
  * @pmcr_e: value of PMCR_EL0.E
  * @disabled: the core has disabled the PMU by pmu::pmu_disable
@@ -125,7 +126,7 @@ struct pmuv3_cpu {
 
 DECLARE_PER_CPU(struct pmuv3_cpu, pmuv3_cpu);
 
-/* A register is about to have another value: no schedule has the stamp any more. */
+/* No schedule has the stamp of the registers any more: one changes, or may have changed. */
 static inline void pmuv3_registers_change(struct pmuv3_cpu *c)
 {
 	c->stamp++;

@@ -115,6 +115,7 @@ static void pmuv3_apply_type(struct pmuv3_cpu *c, struct perf_event *event, unsi
 	 */
 	if (pmuv3_is_withheld(hw)) {
 		pmuv3_kvm_release(c, pmuv3_counters(hw, idx));
+		pmuv3_registers_change(c);
 		c->type[idx] = PMUV3_TYPE_UNKNOWN;
 		return;
 	}
@@ -485,7 +486,7 @@ static noinline void pmuv3_exchange(struct pmuv3_cpu *c, const struct perf_sched
 	struct pmuv3_batch b __uninitialized;
 	u64 stay = 0, changes = 0, leave;
 
-	/* No schedule with a stamp is loaded from here on. */
+	/* The events of a schedule with a stamp are not all that are loaded from here on. */
 	pmuv3_registers_change(c);
 	pmuv3_batch_init(&b);
 	for (slot = s->slot; slot < end; slot++) {
@@ -531,7 +532,7 @@ static noinline void pmuv3_load_first(struct pmuv3_cpu *c, struct perf_schedule 
 
 /*
  * Loads a schedule with the stamp of the registers, on a CPU where no event is loaded: its events
- * only count, and there is nothing to write.
+ * only count, and only PMCR_EL0 may be to write.
  */
 static __always_inline void pmuv3_load_stamped(struct pmuv3_cpu *c, const struct perf_schedule *s)
 {
@@ -556,8 +557,8 @@ static __always_inline void pmuv3_load_stamped(struct pmuv3_cpu *c, const struct
 /**
  * pmuv3_sched_load - pmu::sched_load
  * @pmu: PMU of the events
- * @s: schedule to load; events of other schedules are unloaded. Its stamp is set to that of the
- *	registers if saving it and loading it again need no writes
+ * @s: schedule to load; events of other schedules are unloaded. If none was loaded and all events
+ *	of @s only count, its stamp is set to that of the registers
  *
  * Context: interrupts off.
  */
