@@ -32,6 +32,7 @@
 
 /* hw_perf_event::flags */
 #define AMD_IBS_NO_KERNEL	BIT(0)	/* opened by a user without access to the kernel */
+#define AMD_IBS_HALF		BIT(1)	/* half a fetch too many has been counted */
 
 /* attr.config1 */
 #define AMD_IBS_LATENCY		GENMASK_ULL(11, 0)	/* samples of loads that take longer */
@@ -42,8 +43,7 @@
 /**
  * struct amd_ibs_cpu - the counter of a CPU
  * @event: event on the counter; NULL: none
- * @start: count from which the counter was started, events; for a random count of fetches, which no
- *	register has, 7 and 8 alternately: the mean is right
+ * @start: count from which the counter was started, events
  * @running: the counter runs, or has a sample
  * @leaving: the counter was stopped, and an interrupt may be on the way
  */
@@ -99,29 +99,33 @@ static struct amd_ibs *to_amd_ibs(struct pmu *pmu)
 
 /* ------------------------------------------------------------------- counter */
 
-/* Does the counter of @event start from a random count, 15 at most? */
-static bool amd_ibs_is_random_fetch(const struct amd_ibs *ibs, const struct perf_event *event)
+/* Does the counter start from a random count, 15 at most, which no register has? 1 or 0 */
+static unsigned int amd_ibs_is_random_fetch(const struct amd_ibs *ibs,
+					    const struct perf_event *event)
 {
-	return !ibs->is_op && event->hw.config & AMD_IBS_FETCH_RANDOM;
+	return ibs->is_op ? 0 : FIELD_GET(AMD_IBS_FETCH_RANDOM, event->hw.config);
 }
 
 static u64 amd_ibs_counted(const struct amd_ibs *ibs, u64 ctl)
 {
-	u64 start = this_cpu_ptr(ibs->cpu)->start;
-
 	if (ibs->is_op)
-		return amd_ibs_op_counted(ctl, start, amd_ibs_caps);
-	if (ctl & ibs->valid)
-		return (FIELD_GET(AMD_IBS_FETCH_MAX, ctl) << 4) - start;
-	/* The low bits of the count cannot be read; their mean is that of a random start. */
-	return FIELD_GET(AMD_IBS_FETCH_COUNT, ctl) << 4;
+		return amd_ibs_op_counted(ctl, this_cpu_ptr(ibs->cpu)->start, amd_ibs_caps);
+	return (ctl & ibs->valid ? FIELD_GET(AMD_IBS_FETCH_MAX, ctl) :
+				   FIELD_GET(AMD_IBS_FETCH_COUNT, ctl)) << 4;
 }
 
-/* What the counter has counted since it was started is added to the event. */
+/*
+ * What the counter has counted since it was started is added to the event. A random start is taken
+ * for its mean, 7.5, if there is a sample. Without one the low bits of the count are missing, which
+ * have the same mean.
+ */
 static void amd_ibs_account(struct amd_ibs *ibs, struct perf_event *event, u64 ctl)
 {
+	unsigned int random = ctl & ibs->valid ? amd_ibs_is_random_fetch(ibs, event) : 0;
 	u64 n = amd_ibs_counted(ibs, ctl);
 
+	n -= random * (event->hw.flags & AMD_IBS_HALF ? 8 : 7);
+	event->hw.flags ^= random * AMD_IBS_HALF;
 	local64_add(n, &event->count);
 	local64_sub(n, &event->hw.period_left);
 }
@@ -152,8 +156,8 @@ static u64 amd_ibs_ctl(const struct amd_ibs *ibs, const struct perf_event *event
 	s64 left = local64_read(&event->hw.period_left);
 	u64 n;
 
-	if (amd_ibs_is_random_fetch(ibs, event))
-		left += 8;
+	/* The maximum with the mean that is nearest to what is left. */
+	left += 8 * amd_ibs_is_random_fetch(ibs, event);
 	n = amd_ibs_chunk(left, ibs->least, ibs->most);
 	return event->hw.config | (ibs->is_op ? amd_ibs_op_max(n) : n >> 4);
 }
@@ -162,12 +166,8 @@ static u64 amd_ibs_ctl(const struct amd_ibs *ibs, const struct perf_event *event
 static void amd_ibs_enable(const struct amd_ibs *ibs, const struct perf_event *event, u64 random)
 {
 	u64 ctl = amd_ibs_ctl(ibs, event) | random;
-	struct amd_ibs_cpu *cpu = this_cpu_ptr(ibs->cpu);
 
-	if (amd_ibs_is_random_fetch(ibs, event))
-		cpu->start = cpu->start == 8 ? 7 : 8;
-	else
-		cpu->start = FIELD_GET(AMD_IBS_OP_RANDOM, random);
+	this_cpu_ptr(ibs->cpu)->start = FIELD_GET(AMD_IBS_OP_RANDOM, random);
 	/* These families need the enable bit to be cleared before the maximum changes. */
 	if (!ibs->is_op && boot_cpu_data.x86 >= 0x16 && boot_cpu_data.x86 <= 0x18)
 		wrmsrl(ibs->msr, ctl);
