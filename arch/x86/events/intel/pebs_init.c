@@ -96,6 +96,9 @@ u32 intel_pebs_groups(const struct perf_event *event)
 	return groups;
 }
 
+#define PEBS_BRANCHES							\
+	(PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_KERNEL)
+
 /*
  * Records that name the next instruction alone: the newest branch leads to the one before. All
  * branches at the event's levels are recorded for that.
@@ -111,8 +114,7 @@ static int pebs_init_branches(const struct x86_pmu *xpmu, struct perf_event *eve
 		return 0;
 	if (!has_branch_stack(event))
 		return x86_branch_init_type(xpmu, event, type);
-	if ((attr->branch_sample_type & (PERF_SAMPLE_BRANCH_PLM_ALL | PERF_SAMPLE_BRANCH_ANY)) ==
-	    type)
+	if ((attr->branch_sample_type & PEBS_BRANCHES) == type)
 		return 0;
 	return perf_refuse(-EOPNOTSUPP,
 			   "branch_sample_type: precise_ip 2 needs ANY at the event's levels");

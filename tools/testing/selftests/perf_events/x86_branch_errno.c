@@ -222,6 +222,84 @@ static bool software_has_none(void)
 	return good;
 }
 
+/* Nehalem has one filter for the threads of a core; each other part has one for each CPU. */
+static bool threads_share_a_filter(void)
+{
+	char active[8] = "";
+	uint32_t a, b, c, d;
+
+	__cpuid(1, a, b, c, d);
+	if (part_of_cpu() != NEHALEM || ((a >> 4 & 0xf) | (a >> 12 & 0xf0)) == INTEL_SILVERMONT)
+		return false;
+	return read_line("/sys/devices/system/cpu/smt/active", active, sizeof(active)) > 0 &&
+	       *active == '1';
+}
+
+/* A filter that threads share is that of the events that are open, until they are closed. */
+static bool open_events_agree_on_a_filter(void)
+{
+	uint64_t cond = BRANCH(COND) | BRANCH(USER), ret = BRANCH(ANY_RETURN) | BRANCH(USER);
+	bool shared = threads_share_a_filter(), good;
+	int fd[3];
+
+	if (part_of_cpu() == NO_RECORDS)
+		return expect_refused("a filter", open_branches(cond), EOPNOTSUPP,
+				      "no branch records");
+	fd[0] = open_branches(cond);
+	fd[1] = open_branches(cond | BRANCH(TYPE_SAVE));
+	good = expect(fd[0] >= 0 && fd[1] >= 0, "two events of a filter: errno %d", errno);
+	close(fd[0]);
+	fd[2] = open_branches(ret);
+	if (shared)
+		good &= expect_refused("another filter", fd[2], EBUSY,
+				       "branch_sample_type: threads share the filter");
+	else
+		good &= expect(fd[2] >= 0, "another filter: errno %d", errno);
+	close(fd[1]);
+	close(fd[2]);
+	fd[2] = open_branches(ret);
+	good &= expect(fd[2] >= 0, "another filter, alone: errno %d", errno);
+	close(fd[2]);
+	return good;
+}
+
+#define CAPS_PRECISE	"/sys/bus/event_source/devices/cpu/caps/max_precise"
+
+/*
+ * Before Haswell the branches lead to the instruction of a precise sample: all are needed that the
+ * event can have. Without levels they are at those of the event, of which a hypervisor's is none.
+ */
+static bool precise_events_have_branches(void)
+{
+	uint64_t levels = BRANCH(USER) | BRANCH(KERNEL);
+	unsigned int part = part_of_cpu();
+	struct perf_event_attr attr = branch_attr(BRANCH(ANY));
+	char line[8];
+	int fd[3];
+	bool good;
+
+	if (read_line(CAPS_PRECISE, line, sizeof(line)) <= 0 || atoi(line) < 2)
+		skip_case("no records of precise samples");
+	attr.exclude_kernel = 0;
+	attr.exclude_hv = 0;
+	attr.precise_ip = 2;
+	fd[0] = perf_open(&attr, 0, -1, -1, 0);
+	good = expect(fd[0] >= 0, "without levels: errno %d", errno);
+	attr.branch_sample_type = BRANCH(ANY) | levels | BRANCH(HV);
+	fd[1] = perf_open(&attr, 0, -1, -1, 0);
+	good &= expect(fd[1] >= 0, "with all levels: errno %d", errno);
+	attr.branch_sample_type = BRANCH(ANY) | BRANCH(USER);
+	fd[2] = perf_open(&attr, 0, -1, -1, 0);
+	if (part & (NO_FILTER | NEHALEM | SANDYBRIDGE))
+		good &= expect_refused("with fewer levels", fd[2], EOPNOTSUPP,
+				       "precise_ip 2 needs ANY at the event's levels");
+	else
+		good &= expect(fd[2] >= 0, "with fewer levels: errno %d", errno);
+	for (int i = 0; i < 3; i++)
+		close(fd[i]);
+	return good;
+}
+
 struct index_tally {
 	unsigned int	samples, wrong, different;
 	uint64_t	last;
@@ -274,6 +352,8 @@ static const struct test tests[] = {
 	{ "counts need branch counters", counts_need_counters },
 	{ "branches of the kernel need permission", kernel_needs_permission },
 	{ "software events have no branches", software_has_none },
+	{ "open events agree on a filter that threads share", open_events_agree_on_a_filter },
+	{ "precise events have the branches of all their levels", precise_events_have_branches },
 	{ "the index is that of the newest entry", index_is_of_the_newest },
 };
 
