@@ -141,17 +141,19 @@ static void lbr_stack_save(struct x86_branch_cpu *br, const struct x86_pmu *xpmu
 
 /*
  * The first event finds the registers with the stack of another task, or none. An event of a task
- * may also find that of a task before in them, if an event of the CPU has stayed.
+ * may also find that of a task before in them, if an event of the CPU has stayed. Of the events of
+ * a task the one that has saved the stack restores it, in whatever order they are loaded.
  */
 static void lbr_stack_load(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
 			   const struct perf_event *event)
 {
 	const struct x86_branch_task *task = perf_event_task_data(event);
+	const struct x86_branch_task *saved = lbr_saved_stack(event);
 
-	if (br->stack_users++ && (!task || task == br->stack))
+	if (br->stack_users++ && (!task || (task == br->stack && !saved)))
 		return;
 	br->stack = task;
-	lbr_stack_restore(br, xpmu, lbr_saved_stack(event));
+	lbr_stack_restore(br, xpmu, saved);
 }
 
 /* Leaves in the registers the stack of the event's task, or else nothing of other tasks. */

@@ -348,6 +348,33 @@ static bool task_has_its_stack(void)
 	return tasks_have_stacks(false);
 }
 
+/* Both are of this task: whichever is loaded first finds the stack. */
+static bool two_events_have_the_stack(void)
+{
+	static struct stacks two[2];
+	bool good = true;
+	pid_t pid;
+
+	need_stacks();
+	pid = begin_turns(meet_other);
+	for (int i = 0; i < 2; i++)
+		stacks_open(&two[i], 0, -1);
+	for (unsigned int walks = 0; walks < walks_wanted(); walks += READ_WALKS) {
+		stack_walks(walks, READ_WALKS, 0);
+		for (int i = 0; i < 2; i++)
+			event_disable(two[i].fd);
+		for (int i = 0; i < 2; i++)
+			stacks_read(&two[i]);
+		for (int i = 0; i < 2; i++)
+			event_enable(two[i].fd);
+	}
+	for (int i = 0; i < 2; i++)
+		good &= stacks_are_right(&two[i], i ? "stacks of the second event" :
+						      "stacks of the first event");
+	kill_child(pid);
+	return good;
+}
+
 static void move_and_meet(void)
 {
 	MUST(pin_to_cpu(meetings & 1));
@@ -464,6 +491,7 @@ static const struct test tests[] = {
 	{ "one that was disabled and enabled while its task slept, too", disabled_asleep_forget },
 	{ "a task finds its own stack after a switch", tasks_have_their_stacks },
 	{ "so it does after a task without an event", task_has_its_stack },
+	{ "two events of a task have its stack", two_events_have_the_stack },
 	{ "a stack follows its task to another CPU", stack_follows_its_task },
 	{ "so it does beside an event of the CPU", stacks_beside_the_cpus },
 };
