@@ -191,6 +191,7 @@ static u64 ibs_data2(u32 insn)
 {
 	static const u8 old[] = { 3, 0, 0, 0, 2, 2, 2, 2, 4, 4, 3, 3, 3, 3, 7, 7 };
 	static const u8 new[] = { 3, 0, 0, 0, 1, 1, 1, 1, 2, 5, 3, 3, 6, 8, 7, 12 };
+	static const u8 nb[] = { 3, 0, 0, 0, 1, 1, 1, 1, 2, 0x12, 3, 0x13, 3, 0x13, 7, 7 };
 	u32 addr = ibs_loads(insn), code = addr >> 6 & 15, source = zen4 ? new[code] : old[code];
 	u64 v = 0;
 
@@ -199,6 +200,8 @@ static u64 ibs_data2(u32 insn)
 	v = (source & 7) | (source >> 3) << 6;
 	if (code == 11 || code == 13)
 		v |= 1 << 4;
+	if (!zen)
+		v = nb[code];
 	if (code >= 4 && code < 10 && code & 1)
 		v |= 1 << 5;
 	return v;

@@ -773,12 +773,19 @@ static u32 __init amd_ibs_read_caps(void)
 	       AMD_IBS_AVAILABLE | AMD_IBS_FETCHES | AMD_IBS_OPS;
 }
 
-/* Family 19h before Zen 4. No manual with the models' "IBS Op Data 2" has been compared. */
+/*
+ * Families 10h to 16h, of which 12h and 14h have the code alone; family 19h before Zen 4. No manual
+ * with the models' "IBS Op Data 2" has been compared.
+ */
 static void __init amd_ibs_apply_model(void)
 {
-	unsigned int model = boot_cpu_data.x86_model;
+	unsigned int family = boot_cpu_data.x86, model = boot_cpu_data.x86_model;
 
-	if (boot_cpu_data.x86 != 0x19)
+	if (family < 0x17)
+		amd_ibs_lacks |= AMD_IBS_LACKS_ZEN;
+	if (family == 0x12 || family == 0x14)
+		amd_ibs_lacks |= AMD_IBS_LACKS_NODE | AMD_IBS_LACKS_HIT_STATE;
+	if (family != 0x19)
 		return;
 	amd_ibs_zen3 = model < 0x10;
 	if (amd_ibs_zen3)

@@ -80,6 +80,8 @@ static_assert(offsetof(struct amd_ibs_record, regs) ==
 /* What the registers of a model lack: see amd_ibs_data_src(). */
 #define AMD_IBS_LACKS_DATA2	BIT(0)	/* erratum 1293: of some misses */
 #define AMD_IBS_LACKS_HIT_STATE	BIT(1)	/* data 2 has no state of the line in another cache */
+#define AMD_IBS_LACKS_ZEN	BIT(2)	/* data 2 has the codes of a northbridge */
+#define AMD_IBS_LACKS_NODE	BIT(3)	/* data 2 has no bit of the remote node */
 
 /* ---------------------------------------------------------------- ibs_record.c */
 

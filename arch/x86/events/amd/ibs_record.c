@@ -88,8 +88,20 @@ u64 amd_ibs_chunk(s64 left, u64 least, u64 most)
 	return clamp_t(u64, left, least, most) & ~0xfULL;
 }
 
-/* Codes of the data source without remote bit, before Zen 4. */
-static const u64 amd_ibs_source_old[] = {
+/* Codes of the data source without remote bit: what the northbridge has found, before Zen. */
+#define NB_L3		1
+#define NB_OTHER_CACHE	2
+
+static const u64 amd_ibs_source_nb[] = {
+	[NB_L3]			 = S(LVL, L3) | S(LVL, HIT) | S(LVLNUM, L3),
+	[NB_OTHER_CACHE]	 = S(LVL, REM_CCE1) | S(LVL, HIT) | S(LVLNUM, ANY_CACHE) |
+				   S(REMOTE, REMOTE),
+	[IBS_DATA_SRC_DRAM]	 = S(LVL, LOC_RAM) | S(LVL, HIT) | S(LVLNUM, RAM),
+	[IBS_DATA_SRC_IO]	 = S(LVL, IO) | S(LVL, HIT) | S(LVLNUM, IO),
+};
+
+/* Zen to Zen 3. */
+static const u64 amd_ibs_source_zen[] = {
 	[IBS_DATA_SRC_LOC_CACHE] = S(LVL, L3) | S(LVL, HIT) | S(LVLNUM, L3),
 	[IBS_DATA_SRC_DRAM]	 = S(LVL, LOC_RAM) | S(LVL, HIT) | S(LVLNUM, RAM),
 	[IBS_DATA_SRC_REM_CACHE] = S(LVL, REM_CCE1) | S(LVL, HIT) | S(LVLNUM, ANY_CACHE) |
@@ -122,24 +134,34 @@ static bool amd_ibs_is_cache(u64 level)
 	return level & (S(LVL, L3) | S(LVL, REM_CCE1));
 }
 
+/* What a code stands for; 0: nothing that is known. */
+static u64 amd_ibs_level_of(unsigned int code, bool remote, u32 caps, unsigned int lacks)
+{
+	if (lacks & AMD_IBS_LACKS_ZEN) {
+		if (code == NB_OTHER_CACHE)
+			return amd_ibs_source_nb[code] | (remote ? S(HOPS, 1) : S(HOPS, 0));
+		return code < ARRAY_SIZE(amd_ibs_source_nb) ? amd_ibs_source_nb[code] : 0;
+	}
+	if (caps & AMD_IBS_ZEN4)
+		return code < ARRAY_SIZE(amd_ibs_source_zen4) ? amd_ibs_source_zen4[code] : 0;
+	return code < ARRAY_SIZE(amd_ibs_source_zen) ? amd_ibs_source_zen[code] : 0;
+}
+
 /* Beyond L2; only loads have it. */
 static u64 amd_ibs_level_beyond(union ibs_op_data2 data2, u32 caps, unsigned int lacks)
 {
-	const u64 *table = amd_ibs_source_old;
-	unsigned int n = ARRAY_SIZE(amd_ibs_source_old), code = data2.data_src_lo;
+	bool remote = data2.rmt_node && !(lacks & AMD_IBS_LACKS_NODE);
+	unsigned int code = data2.data_src_lo;
 	u64 level;
 
-	if (caps & AMD_IBS_ZEN4) {
-		table = amd_ibs_source_zen4;
-		n = ARRAY_SIZE(amd_ibs_source_zen4);
+	if (caps & AMD_IBS_ZEN4)
 		code |= data2.data_src_hi << 3;
-	}
-	level = code < n ? table[code] : 0;
+	level = amd_ibs_level_of(code, remote, caps, lacks);
 	if (!level)
 		return UNKNOWN_LEVEL | S(SNOOP, NA);
-	if (code == IBS_DATA_SRC_DRAM && data2.rmt_node)
+	if (code == IBS_DATA_SRC_DRAM && remote)
 		return IN_REMOTE_RAM | S(SNOOP, NA);
-	if (data2.rmt_node && !amd_ibs_is_cache(level))
+	if (remote && !amd_ibs_is_cache(level))
 		level |= S(REMOTE, REMOTE) | S(HOPS, 1);
 	if (level & S(REMOTE, REMOTE) && level & S(LVL, REM_CCE1) &&
 	    !(lacks & AMD_IBS_LACKS_HIT_STATE))

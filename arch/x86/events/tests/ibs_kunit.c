@@ -110,7 +110,9 @@ static const struct ibs_source_case ibs_source_cases[] = {
 	{ ZEN3, 3, BEYOND, HIT_IN(LOC_RAM, RAM) | S(SNOOP, NA) },
 	{ ZEN3, 4, BEYOND, OTHER(1) | S(SNOOP, HITM) },
 	{ ZEN3, 1, BEYOND, UNKNOWN },
-	{ OLD, 2, IS_LOAD | IS_MISS, HIT_IN(L3, L3) | S(SNOOP, NA) },
+	{ OLD, 1, IS_LOAD | IS_MISS, HIT_IN(L3, L3) | S(SNOOP, NA) },
+	{ OLD, 2, IS_LOAD | IS_MISS, OTHER(0) | S(SNOOP, HITM) },
+	{ OLD, 2 | BIT(4) | BIT(5), IS_LOAD | IS_MISS, OTHER(1) | S(SNOOP, HIT) },
 	{ OLD, 0, IS_LOAD | IS_MISS, UNKNOWN },
 	/* uncached, whatever the bits of the caches are; an access of a device has its code */
 	{ ZEN4, 0, IS_LOAD | UNCACHED, NOT_CACHED },
@@ -124,6 +126,12 @@ static const struct ibs_source_case ibs_source_cases[] = {
 	{ ZEN3, 1, BEYOND | NO_BUFFER, IN_BUFFER },
 };
 
+/* Before Zen the codes are others. */
+static unsigned int ibs_lacks(u32 caps)
+{
+	return caps == OLD ? AMD_IBS_LACKS_ZEN : 0;
+}
+
 static void sources_are_named(struct kunit *test)
 {
 	unsigned int i;
@@ -134,8 +142,8 @@ static void sources_are_named(struct kunit *test)
 			[AMD_IBS_OP_DATA2] = c->data2, [AMD_IBS_OP_DATA3] = c->data3,
 		};
 
-		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, c->caps, 0) & LEVEL_FIELDS,
-				    c->level, "case %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, amd_ibs_data_src(regs, c->caps, ibs_lacks(c->caps)) &
+				    LEVEL_FIELDS, c->level, "case %u", i);
 	}
 }
 
@@ -151,8 +159,18 @@ struct ibs_code {
 	(HIT_IN(REM_RAM1, RAM) | S(REMOTE, REMOTE) | S(HOPS, 1) | S(SNOOP, NA))
 #define FAR			(S(REMOTE, REMOTE) | S(HOPS, 1))
 
-/* BKDG of families 10h to 16h, PPR of family 17h: "NbIbsReqSrc", bits 2:0. */
-static const struct ibs_code ibs_codes_old[] = {
+/* Families 10h to 16h, "NbIbsReqSrc": bits 2:0. Another cache has the bit of the node, too. */
+static const struct ibs_code ibs_codes_nb[] = {
+	NO_CODE,
+	{ HIT_IN(L3, L3) | S(SNOOP, NA), HIT_IN(L3, L3) | S(SNOOP, NA) },
+	{ OTHER_CACHE(0, HITM), OTHER_CACHE(1, HITM) },
+	{ LOCAL_RAM, REMOTE_RAM },
+	NO_CODE, NO_CODE, NO_CODE,
+	{ HIT_IN(IO, IO) | S(SNOOP, NA), HIT_IN(IO, IO) | FAR | S(SNOOP, NA) },
+};
+
+/* PPR of families 17h and 19h, "DataSrc": bits 2:0. */
+static const struct ibs_code ibs_codes_zen[] = {
 	NO_CODE, NO_CODE,
 	{ HIT_IN(L3, L3) | S(SNOOP, NA), HIT_IN(L3, L3) | S(SNOOP, NA) },
 	{ LOCAL_RAM, REMOTE_RAM },
@@ -179,7 +197,7 @@ static u64 ibs_source_of(u32 caps, u64 data2)
 {
 	u64 regs[AMD_IBS_OP_REGS] = { [AMD_IBS_OP_DATA2] = data2, [AMD_IBS_OP_DATA3] = BEYOND };
 
-	return amd_ibs_data_src(regs, caps, 0) & LEVEL_FIELDS;
+	return amd_ibs_data_src(regs, caps, ibs_lacks(caps)) & LEVEL_FIELDS;
 }
 
 /* The state of the line, bit 5, matters for other caches alone: owned, or modified. */
@@ -211,13 +229,13 @@ static void all_codes_are_named(struct kunit *test)
 {
 	unsigned int code;
 
-	ibs_check_codes(test, OLD, ibs_codes_old, ARRAY_SIZE(ibs_codes_old));
-	ibs_check_codes(test, ZEN3, ibs_codes_old, ARRAY_SIZE(ibs_codes_old));
+	ibs_check_codes(test, OLD, ibs_codes_nb, ARRAY_SIZE(ibs_codes_nb));
+	ibs_check_codes(test, ZEN3, ibs_codes_zen, ARRAY_SIZE(ibs_codes_zen));
 	ibs_check_codes(test, ZEN4, ibs_codes_zen4, ARRAY_SIZE(ibs_codes_zen4));
 	/* Before Zen 4 bits 7:6 have no meaning. */
-	for (code = 0; code < ARRAY_SIZE(ibs_codes_old); code++)
+	for (code = 0; code < ARRAY_SIZE(ibs_codes_zen); code++)
 		KUNIT_EXPECT_EQ_MSG(test, ibs_source_of(ZEN3, code | 0xc0),
-				    ibs_codes_old[code].local, "code %u", code);
+				    ibs_codes_zen[code].local, "code %u", code);
 }
 
 struct ibs_access_case {
@@ -297,6 +315,21 @@ static void unknown_states_are_no_snoops(struct kunit *test)
 	regs[AMD_IBS_OP_DATA2] = 4 | BIT(5);
 	KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, ZEN3, AMD_IBS_LACKS_HIT_STATE) & LEVEL_FIELDS,
 			OTHER_CACHE(1, NA));
+}
+
+/* Families 12h and 14h have the code alone. */
+static void codes_alone_have_no_node(struct kunit *test)
+{
+	unsigned int lacks = AMD_IBS_LACKS_ZEN | AMD_IBS_LACKS_NODE | AMD_IBS_LACKS_HIT_STATE;
+	u64 regs[AMD_IBS_OP_REGS] = { [AMD_IBS_OP_DATA3] = BEYOND };
+
+	for (u64 state = 0; state < 4; state++) {
+		regs[AMD_IBS_OP_DATA2] = 2 | state << 4;
+		KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, OLD, lacks) & LEVEL_FIELDS,
+				OTHER_CACHE(0, NA));
+		regs[AMD_IBS_OP_DATA2] = 3 | state << 4;
+		KUNIT_EXPECT_EQ(test, amd_ibs_data_src(regs, OLD, lacks) & LEVEL_FIELDS, LOCAL_RAM);
+	}
 }
 
 static void weights_are_latencies(struct kunit *test)
@@ -520,6 +553,7 @@ static struct kunit_case ibs_cases[] = {
 	KUNIT_CASE(ops_without_data_have_none),
 	KUNIT_CASE(wrong_sources_are_ignored),
 	KUNIT_CASE(unknown_states_are_no_snoops),
+	KUNIT_CASE(codes_alone_have_no_node),
 	KUNIT_CASE(weights_are_latencies),
 	KUNIT_CASE(slow_loads_are_kept),
 	KUNIT_CASE(addresses_are_hidden),

@@ -336,6 +336,16 @@ static bool is_remote(uint64_t address, bool load)
 	return load && 1 << code_at(address) & (1 << 8 | 1 << 9 | 1 << 11 | 1 << 13);
 }
 
+/* From Zen to Zen 3 one code is that of all other caches. */
+static unsigned int hops_at(uint64_t address, bool load)
+{
+	bool zen = ibs_caps() & HAS_L2, zen4 = ibs_caps() & HAS_ZEN4;
+
+	if (!is_remote(address, load))
+		return 0;
+	return code_at(address) == 8 && (!zen || zen4) ? PERF_MEM_HOPS_0 : PERF_MEM_HOPS_1;
+}
+
 static unsigned int snoop_at(uint64_t address, bool load)
 {
 	bool has_state = (ibs_caps() & (HAS_L2 | HAS_ZEN4)) != HAS_L2;	/* not Zen 3 */
@@ -378,6 +388,7 @@ static bool source_is_right(uint64_t val, const struct access *a)
 	return source.mem_op == (a->load ? PERF_MEM_OP_LOAD : PERF_MEM_OP_STORE) &&
 	       source.mem_lvl_num == level_number(a->address, a->load) &&
 	       source.mem_remote == is_remote(a->address, a->load) &&
+	       source.mem_hops == hops_at(a->address, a->load) &&
 	       source.mem_snoop == snoop_at(a->address, a->load) &&
 	       source.mem_dtlb == tlb_at(a->address) &&
 	       source.mem_lock == (a->locked ? PERF_MEM_LOCK_LOCKED : PERF_MEM_LOCK_NA);
