@@ -209,7 +209,9 @@ static void amd_ibs_stop(struct perf_event *event, int flags)
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	/* The interrupt handler needs both before the interrupt can be late. */
 	WRITE_ONCE(cpu->leaving, true);
-	WRITE_ONCE(cpu->running, false);
+	/* A sample that an NMI has taken since is accounted, and has stopped the counter. */
+	if (!xchg(&cpu->running, false))
+		return;
 	rdmsrl(ibs->msr, ctl);
 	amd_ibs_disable(ibs, ctl);
 	amd_ibs_account(ibs, event, ctl);
