@@ -949,13 +949,14 @@ void x86_event_start(struct perf_event *event, int flags)
 	if (!x86_event_is_loaded(cpu, event) || event->hw.idx >= X86_METRIC_BASE)
 		return;
 	if (event->hw.flags & X86_EVENT_SAMPLING) {
+		/* IOC_PERIOD can have changed the period of a throttled event. */
+		if (event->hw.flags & X86_EVENT_BATCH)
+			x86_select_reload(cpu, event);
 		/* The counter can have overflowed again before x86_event_stop(). */
 		if (!(flags & PERF_EF_RELOAD)) {
 			x86_event_catch_up(cpu, event, BIT_ULL(event->hw.idx), false);
 			return;
 		}
-		if (event->hw.flags & X86_EVENT_BATCH)
-			x86_select_reload(cpu, event);
 		x86_event_program(cpu, event);
 		x86_user_base_changed(event);
 	}

@@ -72,6 +72,14 @@ u64 intel_pebs_lost(s64 left, u64 period)
 	return left < 0 ? div64_u64(-left, period) : 0;
 }
 
+/* IOC_REFRESH stops an event after some overflows, and O_ASYNC sends a signal for each. */
+static bool store_counts_overflows(const struct perf_event *event)
+{
+	const struct perf_event *top = event->parent ?: event;
+
+	return atomic_read(&event->event_limit) || READ_ONCE(top->fasync);
+}
+
 /**
  * intel_pebs_reset_value - what a record is to add to the counter of an event
  * @xpmu: the PMU
@@ -86,6 +94,8 @@ u64 intel_pebs_reset_value(const struct x86_pmu *xpmu, const struct perf_event *
 	u64 period = event->hw.sample_period;
 
 	if (!(event->hw.flags & X86_EVENT_BATCH) || period < 2 || period > -x86_parked_value(xpmu))
+		return 0;
+	if (store_counts_overflows(event))
 		return 0;
 	if (event->hw.flags & X86_EVENT_LIMITED)
 		limit = x86_period_limit_of(event);

@@ -9,10 +9,9 @@
 #ifdef __x86_64__
 #include "interrupts.h"
 #include "workloads.h"
-#include "x86_precise.h"
+#include "x86_batch.h"
 #include "x86_rdpmc.h"
 
-#define BATCH_PERIOD	101
 /* At the end of a period the counter overflows 2 events later, or twice that. */
 #define LATE		4
 /* A store, and words of adaptive records: all groups, the basic one, the registers. */
@@ -20,16 +19,6 @@
 #define MOST_WORDS	154
 #define BASIC_WORDS	4
 #define REGS_WORDS	18
-
-/* The highest precision with records that need no branches to find the instruction. */
-static unsigned int batch_precision(void)
-{
-	need_precise();
-	/* Formats 0 and 1 have no address of the instruction itself. */
-	if (max_precise > 2 || records_have_time())
-		return max_precise;
-	return 1;
-}
 
 #define PERF_CAPABILITIES	0x345
 
@@ -50,14 +39,6 @@ static unsigned int room_of_store(unsigned int words)
 	}
 	/* It ends where the largest record would not fit any more. */
 	return STORE_BYTES / (most * 8) * most / words;
-}
-
-static struct perf_event_attr batch_attr(void)
-{
-	struct perf_event_attr attr = precise_attr(PERF_COUNT_HW_INSTRUCTIONS, batch_precision());
-
-	attr.sample_period = BATCH_PERIOD;
-	return attr;
 }
 
 /* What a run of the loop with an event gives. */
