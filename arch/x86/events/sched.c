@@ -208,9 +208,10 @@ static noinline u64 x86_sched_pause(struct x86_pmu_cpu *cpu)
 	return on & ~stop;
 }
 
+/* An NMI can have stopped events that x86_sched_pause() had found enabled. */
 static void x86_sched_unpause(struct x86_pmu_cpu *cpu, u64 on)
 {
-	x86_cpu_set_bits(enabled, on);
+	x86_cpu_set_bits(enabled, on & READ_ONCE(cpu->irq_owned));
 	x86_commit_enabled(cpu);
 }
 
@@ -733,7 +734,7 @@ static noinline void x86_sched_loaded_special(struct x86_pmu_cpu *cpu, u64 taken
 {
 	if (cpu->loaded & X86_METRICS && taken & (X86_METRICS | X86_FIXED(3)))
 		x86_topdown_load(cpu, taken);
-	x86_cpu_set_bits(enabled, paused);
+	x86_cpu_set_bits(enabled, paused & READ_ONCE(cpu->irq_owned));
 }
 
 static void x86_sched_handle_missed(struct x86_pmu_cpu *cpu, u64 taken)

@@ -222,10 +222,48 @@ static void late_records_are_handled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->late_samples, 1);
 }
 
+/* An NMI between the two tests of a pause takes the event from the handler, and stops it. */
+static void suspend_stop_in_pause(void *info)
+{
+	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+	struct suspend_case *c = info;
+	u64 bit = BIT_ULL(c->sampling->hw.idx);
+
+	local_irq_disable();
+	c->counted = cpu->enabled & bit;
+	x86_cpu_clear_bits(irq_owned, bit);
+	x86_sched_drain(cpu);
+	c->samples_after = !!(cpu->enabled & bit);
+	x86_cpu_set_bits(irq_owned, bit);
+	x86_cpu_set_bits(enabled, bit);
+	x86_commit_enabled(cpu);
+	local_irq_enable();
+}
+
+static void stopped_event_stays_stopped(struct kunit *test)
+{
+	struct suspend_case *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	if (!x86_nr_pmus || !x86_pmus[0].max_precise)
+		kunit_skip(test, "no records of precise samples");
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(0)), 0);
+	c->sampling = suspend_event(c, SUSPEND_PERIOD, true);
+	if (!IS_ERR_OR_NULL(c->sampling)) {
+		suspend_stop_in_pause(c);
+		perf_event_release_kernel(c->sampling);
+	}
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, c->sampling);
+	KUNIT_EXPECT_NE(test, c->counted, 0ULL);
+	KUNIT_EXPECT_EQ(test, c->samples_after, 0);
+}
+
 static struct kunit_case x86_pmu_suspend_cases[] = {
 	KUNIT_CASE(suspend_keeps_counts_and_periods),
 	KUNIT_CASE(suspend_accounts_records),
 	KUNIT_CASE(late_records_are_handled),
+	KUNIT_CASE(stopped_event_stays_stopped),
 	{ }
 };
 
