@@ -71,6 +71,7 @@ void perf_event_exec(void)
 	struct perf_event_context *ctx = current->perf_event_ctxp;
 	LIST_HEAD(to_free);
 
+	perf_sched_cb_flush();
 	if (!ctx)
 		return;
 	scoped_guard(mutex, &ctx->mutex)

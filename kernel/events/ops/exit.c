@@ -235,6 +235,8 @@ void perf_event_exit_task(struct task_struct *child)
 	if (child->flags & PF_EXITING)
 		exit_clear_owners(child);
 
+	if (child == current)
+		perf_sched_cb_flush();
 	ctx = exit_take_context(child);
 	/* After the last sample. */
 	perf_sideband_task_exit(child, ctx);

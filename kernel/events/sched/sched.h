@@ -68,6 +68,7 @@ static inline int perf_event_call_own(struct perf_event *event, perf_event_fn fn
 
 /* sched_cb.c: pmu::sched_task */
 void perf_sched_cb_switch(struct task_struct *task, bool sched_in);
+void perf_sched_cb_flush(void);
 
 /* group_queue.c: the order in which flexible groups run */
 void perf_group_queue_insert(struct perf_event_pmu_context *epc, struct perf_event *leader);

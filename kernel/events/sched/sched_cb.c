@@ -56,3 +56,18 @@ void perf_sched_cb_switch(struct task_struct *task, bool sched_in)
 		perf_pmu_enable(pmu);
 	}
 }
+
+/**
+ * perf_sched_cb_flush - take the samples of the running task that PMUs have recorded
+ *
+ * At exit and exec the task loses the identity, or the program, that these samples have.
+ *
+ * Context: process
+ */
+void perf_sched_cb_flush(void)
+{
+	if (!atomic_read(&perf_nr_switch_events))
+		return;
+	guard(irqsave)();
+	perf_sched_cb_switch(current, false);
+}

@@ -10,7 +10,9 @@
 #include "harness.h"
 
 #ifdef __x86_64__
-#include "x86_precise.h"
+#include <pthread.h>
+
+#include "x86_batch.h"
 #include "x86_precise_tasks.h"
 
 #define SAMPLES		30000
@@ -87,7 +89,52 @@ static bool no_record_is_lost(void)
 	return good;
 }
 
+static volatile pid_t thread;
+
+static void *run_thread(void *unused)
+{
+	thread = gettid();
+	other_precise_loop(2000, 0);
+	return unused;
+}
+
+/*
+ * A thread that exits has no number any more at its last switch, where samples of an event of the
+ * CPU are taken otherwise. In a store there is room for all of its records.
+ */
+static bool exiting_threads_have_samples(void)
+{
+	struct perf_event_attr attr = batch_attr();
+	unsigned int samples = 0, wrong = 0;
+	pthread_t of_loop;
+	struct ring ring;
+	struct sample s;
+	int fd;
+
+	MUST(pin_to_cpu(0));
+	fd = MUST(perf_open(&attr, -1, 0, -1, 0));
+	if (!ring_map(&ring, fd, CPU_PAGES))
+		fail_case("mmap");
+	event_enable(fd);
+	if (pthread_create(&of_loop, NULL, run_thread, NULL) || pthread_join(of_loop, NULL))
+		fail_case("thread");
+	event_disable(fd);
+	for (struct perf_event_header *h; (h = ring_find(&ring, PERF_RECORD_SAMPLE));) {
+		sample_parse(&s, h, &attr);
+		if (point_of(other_precise_loop_points, s.ip) < 0)
+			continue;
+		samples++;
+		wrong += (pid_t)s.pid != getpid() || (pid_t)s.tid != thread;
+	}
+	ring_unmap(&ring);
+	close(fd);
+	return expect_between("samples of the thread", samples, 2000 * ROUND / BATCH_PERIOD - 2,
+			      2000 * ROUND / BATCH_PERIOD + 1) &
+	       expect_eq("samples of another thread", wrong, 0);
+}
+
 static const struct test tests[] = {
+	{ "samples of a thread that exits are its own", exiting_threads_have_samples },
 	{ "forks, execs, moves and CPUs that turn offline lose no record", no_record_is_lost },
 };
 
