@@ -17,6 +17,8 @@
 #include <asm/tlbflush.h>
 #include <asm/unwind.h>
 
+#include "pmu.h"
+
 /* ------------------------------------------------------------ code segments */
 
 static const struct desc_struct *callchain_ldt_entry(unsigned int i)
@@ -59,6 +61,14 @@ static noinline unsigned long callchain_linear_ip(struct pt_regs *regs)
 	return regs->ip + callchain_code_base(regs);
 }
 
+/* The state of the guest that was interrupted; 0: none, or the sample is one of the host. */
+static unsigned int callchain_guest_state(void)
+{
+	unsigned int state = perf_guest_state();
+
+	return state && this_cpu_read(x86_pmu_cpu.host_records) ? 0 : state;
+}
+
 #undef perf_instruction_pointer
 /**
  * perf_instruction_pointer - the address of a sample
@@ -69,7 +79,7 @@ static noinline unsigned long callchain_linear_ip(struct pt_regs *regs)
  */
 unsigned long perf_instruction_pointer(struct pt_regs *regs)
 {
-	if (perf_guest_state())
+	if (callchain_guest_state())
 		return perf_guest_get_ip();
 
 	/* Usually the base is 0, and no register has to be saved around a call. */
@@ -88,7 +98,7 @@ unsigned long perf_instruction_pointer(struct pt_regs *regs)
  */
 unsigned long perf_misc_flags(struct pt_regs *regs)
 {
-	unsigned int guest = perf_guest_state();
+	unsigned int guest = callchain_guest_state();
 	unsigned long misc;
 
 	if (guest & PERF_GUEST_USER)
@@ -132,7 +142,7 @@ void perf_callchain_kernel(struct perf_callchain_entry_ctx *entry, struct pt_reg
 	unsigned long addr;
 
 	/* The stack of a guest is not accessible. */
-	if (perf_guest_state() || callchain_start_unwind(&state, entry, regs))
+	if (callchain_guest_state() || callchain_start_unwind(&state, entry, regs))
 		return;
 
 	for (; !unwind_done(&state); unwind_next_frame(&state)) {
@@ -239,7 +249,7 @@ void perf_callchain_user(struct perf_callchain_entry_ctx *entry, struct pt_regs 
 	unsigned long stack = 0, base = 0;
 	u64 caller;
 
-	if (perf_guest_state())
+	if (callchain_guest_state())
 		return;
 #ifdef CONFIG_X86_32
 	if (regs->flags & (X86_VM_MASK | PERF_EFLAGS_VM))

@@ -414,6 +414,7 @@ struct x86_pmu {
  * @batch: subset of @loaded and @precise, each record begins the counter's next period
  * @batch_late: counters with a period that a limit has made longer, so the next record is late; of
  *	effect for those in @batch
+ * @host_records: samples are being taken of records, which a guest does not write
  * @pebs_changed: one of these, or the events of @precise, may have changed
  * @metrics: subset of @loaded, top-down metrics that are running
  * @metrics_read: subset of @metrics, updated by the last read of the group
@@ -458,6 +459,7 @@ struct x86_pmu_cpu {
 	u64				pebs_config_written;
 	u64				batch;
 	u64				batch_late;
+	bool				host_records;
 	bool				pebs_changed;
 	u64				metrics;
 	u64				metrics_read;

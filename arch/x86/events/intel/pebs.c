@@ -464,7 +464,7 @@ static noinline unsigned int pebs_sample_many(struct x86_pmu_cpu *cpu, unsigned 
 	struct perf_event *event = cpu->event[idx];
 	struct pebs_sampler s __uninitialized;
 
-	if (perf_guest_state() || !perf_event_overflow_only_samples(event) ||
+	if (!perf_event_overflow_only_samples(event) ||
 	    has_branch_stack(event) || pebs_may_exclude(event, sum))
 		return 0;
 	pebs_sampler_init(&s, cpu, event, regs, intel_pebs_period(cpu, idx), true);
@@ -538,12 +538,14 @@ u64 intel_pebs_drain(struct x86_pmu_cpu *cpu, struct pt_regs *regs)
 	if (!intel_ds_memory(INTEL_DS_PEBS) || this_cpu_read(pebs_draining))
 		return 0;
 	this_cpu_write(pebs_draining, true);
+	cpu->host_records = true;
 	barrier();
 	do {
 		bytes = intel_pebs_bytes();
 		stop = pebs_drain_records(cpu, regs, bytes, stop);
 	} while (intel_pebs_remove(bytes));
 	barrier();
+	cpu->host_records = false;
 	this_cpu_write(pebs_draining, false);
 	return stop;
 }

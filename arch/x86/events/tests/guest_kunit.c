@@ -310,10 +310,92 @@ static void guest_writes_no_records(struct kunit *test)
 	guest_entry_is_right(test, &entry);
 }
 
+#ifdef CONFIG_GUEST_PERF_EVENTS
+/* What samples of the host show while the callbacks report a guest. */
+struct guest_records {
+	unsigned int	samples, of_guest, elsewhere;
+};
+
+static unsigned int guest_state(void)
+{
+	return PERF_GUEST_ACTIVE | PERF_GUEST_USER;
+}
+
+static unsigned long guest_ip(void)
+{
+	return 0x1000;
+}
+
+static struct perf_guest_info_callbacks guest_callbacks = {
+	.state	= guest_state,
+	.get_ip	= guest_ip,
+};
+
+static void guest_sample(struct perf_event *event, struct perf_sample_data *data,
+			 struct pt_regs *regs)
+{
+	struct guest_records *found = event->overflow_handler_context;
+
+	found->samples++;
+	found->of_guest += (perf_misc_flags(regs) & PERF_RECORD_MISC_CPUMODE_MASK) !=
+			   PERF_RECORD_MISC_KERNEL;
+	found->elsewhere += perf_instruction_pointer(regs) != regs->ip;
+}
+
+/* Leaves records in the store, and takes their samples as the NMI of a VM exit does. */
+static void guest_drain_here(struct guest_records *found)
+{
+	perf_register_guest_info_callbacks(&guest_callbacks);
+	local_irq_disable();
+	for (unsigned int i = 0; i < 100; i++)
+		cpu_relax();
+	*found = (struct guest_records){ };
+	x86_sched_drain(this_cpu_ptr(&x86_pmu_cpu));
+	local_irq_enable();
+	perf_unregister_guest_info_callbacks(&guest_callbacks);
+}
+
+/* A guest writes no records: those in the store when it is left are of the host. */
+static void records_are_of_the_host(struct kunit *test)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_HARDWARE,
+		.size		= sizeof(attr),
+		.config		= PERF_COUNT_HW_INSTRUCTIONS,
+		.exclude_user	= 1,
+		.sample_type	= PERF_SAMPLE_IP,
+		.sample_period	= 101,
+		.precise_ip	= 1,
+		.pinned		= 1,
+	};
+	struct guest_records found = { };
+	struct perf_event *event;
+
+	if (!x86_nr_pmus || !x86_pmus[0].max_precise)
+		kunit_skip(test, "no records of precise samples");
+	if (rcu_access_pointer(perf_guest_cbs))
+		kunit_skip(test, "KVM has callbacks");
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(0)), 0);
+	event = perf_event_create_kernel_counter(&attr, 0, NULL, guest_sample, &found);
+	if (!IS_ERR(event)) {
+		guest_drain_here(&found);
+		perf_event_release_kernel(event);
+	}
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, event);
+	KUNIT_EXPECT_GT(test, found.samples, 0);
+	KUNIT_EXPECT_EQ(test, found.of_guest, 0);
+	KUNIT_EXPECT_EQ(test, found.elsewhere, 0);
+}
+#endif
+
 static struct kunit_case guest_kunit_cases[] = {
 	KUNIT_CASE(guests_have_records_with_stacks),
 	KUNIT_CASE(guest_keeps_its_records),
 	KUNIT_CASE(guest_writes_no_records),
+#ifdef CONFIG_GUEST_PERF_EVENTS
+	KUNIT_CASE(records_are_of_the_host),
+#endif
 	{ }
 };
 
