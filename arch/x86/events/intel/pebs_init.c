@@ -17,6 +17,7 @@
 #define PEBS_SELECT	(X86_SELECT_UMASK | SEL_EDGE | SEL_INV | SEL_CMASK(0xff))
 #define PEBS_CYCLES	0x003c
 #define PEBS_INSNS	0x00c0
+#define PEBS_PREC_DIST	0x0100	/* instructions of fixed counter 0 alone */
 
 /* Fields of a sample that adaptive records have only with a group; EAX has the code of an abort. */
 #define PEBS_NEEDS_GPRS	(PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_REGS_USER |	\
@@ -60,7 +61,8 @@ static bool pebs_init_is_modified(const struct x86_precise_line *line, u64 confi
 static u64 pebs_init_allowed(const struct x86_precise_line *line, const struct perf_event *event,
 			     const struct x86_precise *row)
 {
-	bool insns = (event->hw.config & PEBS_SELECT) == PEBS_INSNS;
+	u64 select = event->hw.config & PEBS_SELECT;
+	bool insns = select == PEBS_INSNS || select == PEBS_PREC_DIST;
 	u64 counters = row ? row->counters :
 			     pebs_init_is_modified(line, event->hw.config) ? 0 : line->others;
 	u64 confined = insns ? line->instructions : line->rest;

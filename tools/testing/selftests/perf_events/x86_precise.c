@@ -782,6 +782,21 @@ static bool modified_events(void)
 	return good;
 }
 
+/* Fixed counter 0 has the event of distributed samples, and the highest precision. */
+static bool distribution_is_precise(void)
+{
+	need_precise();
+	if (access(EVENTS "slots", F_OK))
+		skip_case("no event of distributed samples");
+	for (unsigned int level = 1; level <= max_precise; level++) {
+		struct perf_event_attr attr = precise_attr(0x0100, level);
+
+		attr.type = PERF_TYPE_RAW;
+		close(MUST(perf_open(&attr, 0, -1, -1, 0)));
+	}
+	return true;
+}
+
 static bool refusals(void)
 {
 	struct perf_event_attr attr;
@@ -870,6 +885,7 @@ static const struct test tests[] = {
 	{ "the latency of a retirement needs another counter", retirement_has_its_counter },
 	{ "any precise event of loads has their addresses", records_have_addresses },
 	{ "events with a threshold, edges or inversion", modified_events },
+	{ "the event of distributed samples has each precision", distribution_is_precise },
 	{ "what no precise sample has is refused", refusals },
 };
 
