@@ -178,11 +178,16 @@ void perf_event_disable(struct perf_event *event)
 }
 EXPORT_SYMBOL_GPL(perf_event_disable);
 
-/* Clears pending_disable under ctx->lock, so that a later enable is not undone by this request. */
+/*
+ * Clears pending_disable under ctx->lock, so that a later enable is not undone by this request.
+ * Hits that concern a sleeping task find its tracepoint events without a pmu::add before.
+ */
 static int control_disable_pending_here(struct perf_event *event, void *unused)
 {
 	if (event->state >= PERF_EVENT_STATE_INACTIVE)
 		perf_event_disable_locked(event);
+	if (event->attr.type == PERF_TYPE_TRACEPOINT)
+		event->hw.state = 0;
 	WRITE_ONCE(event->pending_disable, 0);
 	return 0;
 }

@@ -157,6 +157,49 @@ static bool woken_task(void)
 	       expect_eq("while it is enabled", perf_count(fd), 10);
 }
 
+/*
+ * A limit of one sample that is set again before each wake-up, on the CPU where the child sleeps or
+ * on another one: each has its sample.
+ */
+static unsigned int woken_with_limit(int cpu_of_child)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT,
+						require_tracepoint("sched/sched_waking"));
+	struct gate gate = gate_new();
+	unsigned int woken;
+	pid_t child;
+	int fd;
+
+	pin_to_cpu(0);
+	child = fork_child();
+	if (!child) {
+		MUST(pin_to_cpu(cpu_of_child));
+		for (;;)
+			gate_wait(&gate);
+	}
+	attr.disabled = 1;
+	attr.sample_period = 1;
+	fd = MUST(perf_open(&attr, child, 0, -1, 0));
+	told_of_itself(fd, child);
+	for (int i = 0; i < 10; i++) {
+		wait_until_asleep(child);
+		MUST(ioctl(fd, PERF_EVENT_IOC_REFRESH, 1));
+		gate_open(&gate);
+	}
+	wait_until_asleep(child);
+	woken = perf_count(fd);
+	kill_child(child);
+	close(fd);
+	return woken;
+}
+
+static bool limits_of_sleepers(void)
+{
+	require_cpus(2);
+	return expect_eq("a child on this CPU", woken_with_limit(0), 10) &
+	       expect_eq("a child on another CPU", woken_with_limit(1), 10);
+}
+
 #define BURN_NS	2000000
 
 /* Uses @ns of CPU time. */
@@ -636,6 +679,7 @@ static const struct test tests[] = {
 	{ "tracepoints count only while enabled", only_while_enabled },
 	{ "sched_switch counts the switches of a task", switches_of_task },
 	{ "sched_wakeup counts for the task that is woken", woken_task },
+	{ "IOC_REFRESH before each wake-up of another task", limits_of_sleepers },
 	{ "sched_wakeup in a group with a clock", woken_by_the_clock },
 	{ "inherited tracepoint events", inherited_tracepoint },
 	{ "an ftrace filter", filtered_hits },
