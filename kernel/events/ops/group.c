@@ -170,6 +170,16 @@ static noinline void group_drop_aux(struct perf_event *sibling, struct perf_even
 	WARN_ON_ONCE(atomic_long_dec_and_test(&aux->refcount));
 }
 
+/* The group's capabilities are those that all of its events have. */
+static void group_set_caps(struct perf_event *leader)
+{
+	struct perf_event *sibling;
+
+	leader->group_caps = leader->event_caps;
+	for_each_group_sibling(sibling, leader)
+		leader->group_caps &= sibling->event_caps;
+}
+
 static bool group_has_event_of(struct perf_event *leader, const struct pmu *pmu)
 {
 	struct perf_event *sibling;
@@ -202,6 +212,7 @@ static noinline void group_leave_module(struct perf_event *leader)
 		perf_sched_group_removed(leader);
 	}
 	group_move(leader, epc);
+	group_set_caps(leader);
 	if (queued) {
 		perf_group_queue(leader);
 		perf_sched_group_added(leader);

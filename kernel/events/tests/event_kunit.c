@@ -84,6 +84,8 @@ static void test_module_of_a_group(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, leader->pmu_ctx->pmu, leader->pmu);
 	KUNIT_EXPECT_EQ(test, (int)leader->state, PERF_EVENT_STATE_ACTIVE);
 	KUNIT_EXPECT_EQ(test, module_refcount(&module), 0);
+	/* Counters can join again. */
+	KUNIT_EXPECT_EQ(test, leader->group_caps, leader->event_caps);
 
 	/* The counter leads, and is closed first. */
 	counter = fake_pmu_try_open(test, &attr, NULL);
