@@ -135,6 +135,9 @@ void perf_event_clear_userpage(struct perf_buffer *rb)
 	WRITE_ONCE(page->lock, page->lock + 1);
 	smp_wmb();	/* for a reader on another CPU: sequence count before field */
 	page->index = 0;
+	page->offset = 0;
+	page->time_enabled = 0;
+	page->time_running = 0;
 	smp_wmb();	/* and field before sequence count */
 	WRITE_ONCE(page->lock, page->lock + 1);
 }

@@ -231,6 +231,24 @@ static void mmap_aux_unmapped(struct perf_event *event, struct perf_buffer *rb)
 }
 
 /*
+ * The user page is that of the one event that has the buffer mapped, from its next update on; of
+ * none if there are several.
+ */
+static void mmap_find_page_event(struct perf_buffer *rb)
+{
+	struct perf_event *each, *mapped = NULL;
+
+	list_for_each_entry(each, &rb->events, rb_entry) {
+		if (!atomic_read(&each->mmap_count))
+			continue;
+		if (mapped)
+			return;
+		mapped = each;
+	}
+	WRITE_ONCE(rb->page_event, mapped);
+}
+
+/*
  * Removes a mapping. True if it was the buffer's last; @event_last is set for the event's,
  * @page_last if the user page is that of the event, too.
  */
@@ -245,8 +263,11 @@ static bool mmap_drop_vma(struct perf_event *event, struct perf_buffer *rb, bool
 	if (*event_last)
 		perf_buffer_detach(event);
 
-	if (--rb->mmap_count)
+	if (--rb->mmap_count) {
+		if (*event_last && !rb->page_event)
+			mmap_find_page_event(rb);
 		return false;
+	}
 	list_for_each_entry_safe(each, next, &rb->events, rb_entry)
 		perf_buffer_detach(each);
 	return true;
@@ -369,7 +390,7 @@ static struct perf_buffer *mmap_data_again(struct perf_event *event,
 	mmap_count_vma(event, rb, false);
 	if (rb->page_event != event)
 		WRITE_ONCE(rb->page_event, NULL);
-	else if (mmap_is_by_other_mm(event, vma))
+	if (mmap_is_by_other_mm(event, vma))
 		WRITE_ONCE(rb->mapped_by_other_mm, true);
 	return rb;
 }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A buffer that several events map: its first page describes the event that has it mapped alone.
+ */
+#include "events.h"
+#include "expect.h"
+#include "harness.h"
+#include "require.h"
+#include "workloads.h"
+
+static long page_size;
+
+static struct perf_event_mmap_page *map_buffer(int fd)
+{
+	void *map = mmap(NULL, 2 * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED)
+		fail_case("mmap");
+	return map;
+}
+
+static struct perf_event_attr counting_attr(uint32_t type, uint64_t config)
+{
+	struct perf_event_attr attr = perf_attr_modes(type, config, "u");
+
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	return attr;
+}
+
+/* While the event is disabled the page has what read() returns. */
+static bool page_is_of(const struct perf_event_mmap_page *user, int fd, const char *when)
+{
+	uint64_t reading[3];
+
+	if (read(fd, reading, sizeof(reading)) != sizeof(reading))
+		fail_case("read");
+	return expect_eq(when, user->offset, reading[0]) &
+	       expect_eq("time_enabled", user->time_enabled, reading[1]) &
+	       expect_eq("time_running", user->time_running, reading[2]) &
+	       expect_eq("index", user->index, 0) &
+	       expect(reading[0] > 0, "%s: a count", when);
+}
+
+static bool page_is_of_none(const struct perf_event_mmap_page *user, const char *when)
+{
+	return expect_eq(when, user->offset, 0) & expect_eq("time_enabled", user->time_enabled, 0) &
+	       expect_eq("time_running", user->time_running, 0) &
+	       expect_eq("index", user->index, 0);
+}
+
+/* Instructions, and page faults. */
+static void work(void)
+{
+	char *p = fresh_pages(20);
+
+	touch_pages(p, 20);
+	munmap(p, 20 * page_size);
+	run_loop(100000);
+}
+
+static void count_some(int fd)
+{
+	event_enable(fd);
+	work();
+	event_disable(fd);
+}
+
+/* @attr: of the event that is mapped first. */
+static bool page_is_shared(struct perf_event_attr *attr)
+{
+	struct perf_event_attr other_attr = counting_attr(PERF_TYPE_SOFTWARE,
+							  PERF_COUNT_SW_PAGE_FAULTS);
+	struct perf_event_mmap_page *first, *second;
+	int fd, other;
+	bool good;
+
+	fd = perf_open(attr, 0, -1, -1, 0);
+	if (fd < 0)
+		skip_case("no instruction counter");
+	other = MUST(perf_open(&other_attr, 0, -1, -1, 0));
+	first = map_buffer(fd);
+	count_some(fd);
+	good = page_is_of(first, fd, "of one event");
+	MUST(ioctl(other, PERF_EVENT_IOC_SET_OUTPUT, fd));
+	second = map_buffer(other);
+	good &= page_is_of_none(first, "mapped by two");
+	count_some(fd);
+	good &= page_is_of_none(first, "and after a count");
+	munmap(second, 2 * page_size);
+	count_some(fd);
+	good &= page_is_of(first, fd, "of the first event again");
+	second = map_buffer(other);
+	munmap(first, 2 * page_size);
+	count_some(other);
+	good &= page_is_of(second, other, "of the second event");
+	munmap(second, 2 * page_size);
+	close(other);
+	close(fd);
+	return good;
+}
+
+static bool page_of_software(void)
+{
+	struct perf_event_attr attr = counting_attr(PERF_TYPE_SOFTWARE,
+						    PERF_COUNT_SW_PAGE_FAULTS);
+
+	page_size = sysconf(_SC_PAGESIZE);
+	return page_is_shared(&attr);
+}
+
+static bool page_of_counter(void)
+{
+	struct perf_event_attr attr = counting_attr(PERF_TYPE_HARDWARE,
+						    PERF_COUNT_HW_INSTRUCTIONS);
+
+	page_size = sysconf(_SC_PAGESIZE);
+	return page_is_shared(&attr);
+}
+
+static const struct test tests[] = {
+	{ "the first page is that of the event that is mapped alone", page_of_software },
+	{ "so it is with a counter", page_of_counter },
+};
+
+TESTS_MAIN(tests)
