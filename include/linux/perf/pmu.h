@@ -77,6 +77,7 @@ struct hw_perf_event_extra {
  * @interrupts: overflows in that tick; PERF_THROTTLED while the event is throttled
  * @freq_time_stamp: frequency control: time of the last adjustment, ns
  * @freq_count_stamp: frequency control: perf_event::count at that time
+ * @freq_clock_stamp: frequency control: perf_clock() at the last overflow, ns; 0: none yet
  */
 struct hw_perf_event {
 	union {
@@ -136,6 +137,7 @@ struct hw_perf_event {
 	u64			interrupts;
 	u64			freq_time_stamp;
 	u64			freq_count_stamp;
+	u64			freq_clock_stamp;
 };
 
 /* ----------------------------------------------------------------------- PMU */

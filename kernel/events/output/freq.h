@@ -68,4 +68,24 @@ static inline u64 perf_freq_next(u64 period, u64 freq, u64 count, u64 span)
 	return clamp(period, 1ULL, PERF_FREQ_PERIOD_MAX);
 }
 
+/**
+ * perf_freq_after_sleep - perf_freq_next() for an event of a task that may have slept
+ * @period: its current period, events
+ * @freq: requested frequency, Hz
+ * @count: events counted during @span
+ * @span: measured running time, ns
+ * @gap: time in which @count events were, with the sleep, ns; 0: the task has not slept
+ *
+ * Context: any, NMI included
+ * Return: the next period, 1 to PERF_FREQ_PERIOD_MAX
+ */
+static inline u64 perf_freq_after_sleep(u64 period, u64 freq, u64 count, u64 span, u64 gap)
+{
+	if (!gap)
+		return perf_freq_next(period, freq, count, span);
+	if (perf_freq_wanted(freq, count, gap) <= 1)
+		return perf_freq_next(period, freq, count, gap);
+	return min(period, perf_freq_next(period, freq, count, span));
+}
+
 #endif

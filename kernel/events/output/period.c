@@ -8,6 +8,11 @@
  * that is close moves by a fraction of the difference, so that noise does not shake it (freq.h).
  * The tick does the same for an event with a late overflow, because the event has become slow.
  *
+ * A task can run for short moments only, with an event or two in each. By the rate in them the
+ * period would become long, and nearly all of the events would have no sample, though they are far
+ * apart. After a sleep the period therefore does not become longer, and becomes shorter as long as
+ * the frequency allows a sample for each event.
+ *
  * Locks: an overflow takes none. The other functions run where the event's context may be changed:
  * under ctx->lock, interrupts off, on the context's CPU or while it is on no CPU.
  */
@@ -16,16 +21,11 @@
 #include "freq.h"
 #include "output.h"
 
-static u64 period_run_time(struct perf_event *event)
-{
-	u64 enabled, running;
-
-	perf_event_times(event, perf_ctx_read_time(event->ctx), &enabled, &running);
-	return running;
-}
-
-/* event->count is up to date. @now: running time of the event, ns. Returns the new period. */
-static u64 period_adjust(struct perf_event *event, u64 now)
+/*
+ * event->count is up to date. @now: running time of the event, ns. @gap: time since the last
+ * overflow if the task has slept for most of it, ns; else 0. Returns the new period.
+ */
+static u64 period_adjust(struct perf_event *event, u64 now, u64 gap)
 {
 	struct hw_perf_event *hwc = &event->hw;
 	u64 total = local64_read(&event->count);
@@ -34,13 +34,24 @@ static u64 period_adjust(struct perf_event *event, u64 now)
 
 	hwc->freq_count_stamp = total;
 	hwc->freq_time_stamp = now;
-	/* No measurement: the event has not counted, or was reset. */
-	if (!count || (s64)count < 0 || (s64)span < 0)
+	/* No measurement: the event has not counted, was not running, or was reset. */
+	if (!count || (s64)count < 0 || (s64)span <= 0)
 		return hwc->sample_period;
 
-	hwc->sample_period = perf_freq_next(hwc->sample_period, event->attr.sample_freq, count,
-					    span);
+	hwc->sample_period = perf_freq_after_sleep(hwc->sample_period, event->attr.sample_freq,
+						   count, span, gap);
 	return hwc->sample_period;
+}
+
+/* @clock: perf_clock(); @now: running time, ns. Returns the gap for period_adjust(). */
+static u64 period_slept(struct perf_event *event, u64 clock, u64 now)
+{
+	struct hw_perf_event *hwc = &event->hw;
+	u64 last = hwc->freq_clock_stamp;
+	s64 gap = clock - last;
+
+	hwc->freq_clock_stamp = clock;
+	return last && gap > 0 && now - hwc->freq_time_stamp < gap / 2 ? gap : 0;
 }
 
 /**
@@ -51,7 +62,12 @@ static u64 period_adjust(struct perf_event *event, u64 now)
  */
 void perf_freq_overflow(struct perf_event *event)
 {
-	period_adjust(event, period_run_time(event));
+	u64 time = perf_ctx_read_time(event->ctx), enabled, running;
+	u64 gap;
+
+	perf_event_times(event, time, &enabled, &running);
+	gap = period_slept(event, time - READ_ONCE(event->ctx->offset), running);
+	period_adjust(event, running, gap);
 }
 
 /**
@@ -82,7 +98,7 @@ void perf_freq_tick(struct perf_event *event)
 	perf_pmu_disable(event->pmu);
 	event->pmu->read(event);
 	left = local64_read(&hwc->period_left);
-	if (left > (s64)period_adjust(event, now)) {
+	if (left > (s64)period_adjust(event, now, 0)) {
 		perf_event_restart_begin(event);
 		hwc->last_period = hwc->sample_period;
 		local64_set(&hwc->period_left, hwc->sample_period);

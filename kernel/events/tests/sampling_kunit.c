@@ -226,6 +226,26 @@ static void freq_bounds(struct kunit *test)
 	}
 }
 
+/* 1000 Hz; 20 us of running between sleeps of 10 ms. */
+static void freq_sleeper(struct kunit *test)
+{
+	u64 run = 20 * NSEC_PER_USEC, gap = 10 * NSEC_PER_MSEC, period;
+
+	/* An event or two in a moment: each has its sample, at any period before. */
+	KUNIT_EXPECT_EQ(test, perf_freq_after_sleep(1, 1000, 1, run, gap), 1ULL);
+	KUNIT_EXPECT_EQ(test, perf_freq_after_sleep(1, 1000, 2, run, NSEC_PER_MSEC / 10), 1ULL);
+	period = 100;
+	for (int i = 0; i < 10; i++)
+		period = perf_freq_after_sleep(period, 1000, min(period, 2), run, gap);
+	KUNIT_EXPECT_EQ(test, period, 1ULL);
+	/* A counter counts much in it: the period is that of the moments, and not shorter. */
+	KUNIT_EXPECT_EQ(test, perf_freq_after_sleep(5000, 1000, 100000, run, gap), 5000ULL);
+	KUNIT_EXPECT_LT(test, perf_freq_after_sleep(50000, 1000, 100, run, gap), 50000ULL);
+	/* Without a sleep it is another measurement as any. */
+	KUNIT_EXPECT_EQ(test, perf_freq_after_sleep(5000, 1000, 100000, run, 0),
+			perf_freq_next(5000, 1000, 100000, run));
+}
+
 /* ----------------------------------------------------------------- throttling */
 
 /* The last of perf_samples_per_tick overflows in a tick throttles. */
@@ -372,6 +392,7 @@ static struct kunit_case sampling_cases[] = {
 	KUNIT_CASE(freq_jump),
 	KUNIT_CASE(freq_small),
 	KUNIT_CASE(freq_bounds),
+	KUNIT_CASE(freq_sleeper),
 	KUNIT_CASE(throttle_after),
 	KUNIT_CASE(pause_before_added),
 	KUNIT_CASE(pause_nested),

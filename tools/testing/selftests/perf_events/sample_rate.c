@@ -145,6 +145,44 @@ static bool frequency_is_kept(void)
 	return ok;
 }
 
+/*
+ * A child sleeps for 10 ms at a time, and runs for some microseconds in between: of the rate in
+ * that time the frequency would leave next to nothing.
+ */
+static bool sleepers_have_samples(void)
+{
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_SOFTWARE,
+						PERF_COUNT_SW_CONTEXT_SWITCHES);
+	unsigned int samples;
+	uint64_t switches;
+	pid_t child;
+	int fd;
+
+	require_cpus(2);
+	child = fork_child();
+	if (!child) {
+		pin_to_cpu(1);
+		for (;;)
+			usleep(10000);
+	}
+	attr.freq = 1;
+	attr.sample_freq = 1000;
+	attr.sample_type = PERF_SAMPLE_PERIOD;
+	attr.disabled = 1;
+	fd = MUST(perf_open(&attr, child, -1, -1, 0));
+	if (!ring_map(&ring, fd, 16))
+		fail_case("mmap");
+	event_enable(fd);
+	usleep(2000000);
+	event_disable(fd);
+	samples = ring_count(&ring, PERF_RECORD_SAMPLE);
+	switches = perf_count(fd);
+	kill_child(child);
+	close_mapped(fd);
+	return expect(switches >= 50, "%lu switches", (long)switches) &
+	       expect_between("switches with a sample", samples, switches * 3 / 4, switches);
+}
+
 /* What was counted between two samples is the period of the second. */
 static bool frequency_periods(void)
 {
@@ -564,6 +602,7 @@ static const struct test tests[] = {
 	{ "IOC_PERIOD sets the period of a running clock", clock_ioc_period },
 	{ "a frequency of 100 and of 1000 Hz", frequency_is_kept },
 	{ "a sample of a frequency shows what was counted", frequency_periods },
+	{ "switches of a task that sleeps are samples at any frequency", sleepers_have_samples },
 	{ "IOC_PERIOD sets the frequency", ioc_frequency },
 	{ "perf_event_max_sample_rate throttles and unthrottles", rate_is_limited },
 	{ "perf_event_max_sample_rate throttles a counter", counter_rate_is_limited },
