@@ -134,6 +134,7 @@ void perf_buffer_set_multi_writer(struct perf_event *target);
 void perf_buffer_attach(struct perf_buffer *rb, struct perf_event *event);
 void perf_buffer_detach(struct perf_event *event);
 void perf_event_release_buffer(struct perf_event *event);
+int  perf_event_check_output(struct perf_event *event, struct perf_event *target);
 int  perf_event_set_output(struct perf_event *event, struct perf_event *target);
 int  perf_event_pause_output(struct perf_event *event, bool pause);
 

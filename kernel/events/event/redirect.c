@@ -88,6 +88,13 @@ static int redirect_check_mapped(struct perf_event *event)
 	return 0;
 }
 
+static int redirect_check_buffer(const struct perf_buffer *rb)
+{
+	if (!rb || !rb->mmap_count)
+		return perf_refuse(-EINVAL, "output: the target has no mapped buffer");
+	return 0;
+}
+
 /* IOC_SET_OUTPUT with -1. */
 static int redirect_to_none(struct perf_event *event)
 {
@@ -174,11 +181,9 @@ static int redirect_switch_pointer(struct perf_event *event, struct perf_event *
 	*before = perf_event_rb_locked(event);
 	*now = rb;
 
-	ret = redirect_check_mapped(event);
+	ret = redirect_check_mapped(event) ?: redirect_check_buffer(rb);
 	if (ret)
 		return ret;
-	if (!rb || !rb->mmap_count)
-		return perf_refuse(-EINVAL, "output: the target has no mapped buffer");
 	if (*before == rb)
 		return 0;
 	if (redirect_is_multi_writer(event) && !rb->multi_writer)
@@ -262,6 +267,26 @@ static int redirect_to(struct perf_event *event, struct perf_event *target)
 	/* Records may have been written while the event was on no list. */
 	wake_up_all(&event->waitq);
 	return 0;
+}
+
+/**
+ * perf_event_check_output - compare an event with one that is to be its target
+ * @event: new event
+ * @target: event whose buffer it is to write to
+ *
+ * Context: may sleep; the caller holds a reference to @target
+ * Return: 0 or -EINVAL
+ */
+int perf_event_check_output(struct perf_event *event, struct perf_event *target)
+{
+	struct perf_buffer *rb;
+	int ret = redirect_check_target(event, target);
+
+	if (ret)
+		return ret;
+	guard(perf_buffers)();
+	rb = perf_event_rb_locked(target);
+	return redirect_check_mapped(event) ?: redirect_check_buffer(rb);
 }
 
 /**

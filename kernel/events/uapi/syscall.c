@@ -247,6 +247,12 @@ static int open_check_group(struct perf_open *o)
 	return perf_sched_group_fits(leader, event);
 }
 
+static int open_check_output(struct perf_open *o)
+{
+	return o->output ? perf_event_check_output(o->event, o->output) : 0;
+}
+
+/* What is checked before it fails without changing the target's buffer. */
 static int open_set_output(struct perf_open *o)
 {
 	return o->output ? perf_event_set_output(o->event, o->output) : 0;
@@ -359,11 +365,12 @@ static int open_make(struct perf_open *o)
 	       open_check_access(o) ?:
 	       open_lock_context(o) ?:
 	       open_check_group(o) ?:
-	       open_set_output(o) ?:
+	       open_check_output(o) ?:
 	       open_check_read_size(o) ?:
 	       open_bind_aux(o) ?:
 	       perf_exclusive_check(o->event, o->ctx) ?:
 	       open_make_file(o) ?:
+	       open_set_output(o) ?:
 	       perf_install_prepare(o->ctx, o->event, &o->epc);
 }
 

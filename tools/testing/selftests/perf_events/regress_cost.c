@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "interrupts.h"
 #include "processes.h"
+#include "records.h"
 #include "require.h"
 #include "workloads.h"
 
@@ -198,10 +199,67 @@ static bool tracepoints_are_read_from_afar(void)
 	       expect(perf_count(fd) > first, "the other CPU's switches");
 }
 
+#define CALLS	200
+
+/* The fewest instructions of the kernel for as many calls with a record each. */
+static uint64_t cost_of_records(int insns, struct ring *ring)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 20; i++) {
+		uint64_t before = perf_count(insns), after;
+
+		for (int call = 0; call < CALLS; call++)
+			syscall(SYS_getppid);
+		after = perf_count(insns);
+		if (after - before < least)
+			least = after - before;
+		if (ring_count(ring, PERF_RECORD_SAMPLE) != CALLS)
+			fail_case("records");
+	}
+	return least;
+}
+
+/* An open that fails has not prepared the buffer for writers on several CPUs. */
+static bool refused_output_costs_nothing(void)
+{
+	int id = tracepoint_id("syscalls/sys_enter_getppid"), insns, fd;
+	struct perf_event_attr attr = perf_attr(PERF_TYPE_TRACEPOINT, id);
+	struct perf_event_attr count = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "k");
+	struct perf_event_attr refused = sw_attr(PERF_COUNT_SW_DUMMY);
+	uint64_t before, after, slack;
+	struct ring ring;
+	bool good;
+
+	require_exact_instructions();
+	if (id < 0)
+		skip_case("no tracepoint");
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_TID;
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 16))
+		fail_case("mmap");
+	event_enable(fd);
+	count.disabled = 0;
+	insns = open_self(&count, -1);
+	before = cost_of_records(insns, &ring);
+	refused.inherit = 1;
+	refused.aux_sample_size = 8;
+	good = expect_errno("an AUX event without a leader",
+			    perf_open(&refused, 0, -1, fd,
+				      PERF_FLAG_FD_OUTPUT | PERF_FLAG_FD_NO_GROUP), EINVAL);
+	after = cost_of_records(insns, &ring);
+	/* The records of a debug kernel differ. */
+	slack = kernel_function("kasan_report") ? before / 20 : CALLS;
+	return good & expect_between("instructions of the records", after, before - slack,
+				     before + slack);
+}
+
 static const struct test tests[] = {
 	{ "call chains' buffers are kept from one event to the next", chain_buffers_are_kept },
 	{ "a cgroup's software events access no counter", cgroup_accesses_no_pmu },
 	{ "reads of tracepoints interrupt no other CPU", tracepoints_are_read_from_afar },
+	{ "a refused SET_OUTPUT of an open makes no record dearer", refused_output_costs_nothing },
 };
 
 TESTS_MAIN(tests)
