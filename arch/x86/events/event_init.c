@@ -182,10 +182,12 @@ static u64 x86_counters_by_rule(const struct x86_pmu *xpmu, u64 config)
 	u64 fixed = x86_fixed_counter_for(bare) & xpmu->counters;
 	u64 general = xpmu->counters & X86_GENERAL_MASK;
 	u64 metric = x86_metric_for(xpmu, bare);
+	/* A fixed counter has levels, and no other bits of a selection. */
+	u64 able = bare & ~X86_SELECT_UMASK ? general : xpmu->counters;
 
 	for (; rule && rule->mask; rule++)
 		if ((config & rule->mask) == rule->match)
-			return (rule->counters & xpmu->counters) | fixed;
+			return (rule->counters & able) | fixed;
 	if (x86_is_pseudo(xpmu, bare, fixed | metric))
 		return fixed | metric;
 	return general | fixed;

@@ -44,9 +44,11 @@ extern const struct x86_precise_line intel_pebs_core2, intel_pebs_atom, intel_pe
 /* Counters 0..n-1 */
 #define FIRST(n)	((1ULL << (n)) - 1)
 
-/* An event without the bits that make others of it: edge, inv and cmask. */
+/* An event without the bits that make others of it. */
 #define RULE_PLAIN(_sel, _counters)						\
-	{ (_sel), X86_SELECT_UMASK | SEL_EDGE | SEL_INV | SEL_CMASK(0xff), (_counters) }
+	{ (_sel), X86_SELECT_UMASK | SEL_EDGE | SEL_INV | SEL_CMASK(0xff) | HSW_IN_TX |	\
+	  HSW_IN_TX_CHECKPOINTED | ARCH_PERFMON_EVENTSEL_EQ | ARCH_PERFMON_EVENTSEL_UMASK2, \
+	  (_counters) }
 
 /* CPU_CLK_UNHALTED.REF_TSC_P, where it counts the same as fixed counter 2. */
 #define RULE_REF_TSC(_general)	RULE_PLAIN(0x013c, (_general) | X86_FIXED(2))

@@ -97,6 +97,14 @@ static const struct models_counters_case counters_cases[] = {
 	{ &redwoodcove_model, 0x013c, GENERAL(8) | X86_FIXED(2) },
 	{ &gracemont_model, 0x013c, GENERAL(8) | X86_FIXED(2) },
 	{ &gracemont_model, 0x013c | ARCH_PERFMON_EVENTSEL_EDGE, GENERAL(8) },
+	/* What a fixed counter cannot filter. */
+	{ &goldencove_model, 0x013c | HSW_IN_TX, GENERAL(8) },
+	{ &goldencove_model, 0x013c | ARCH_PERFMON_EVENTSEL_ANY, GENERAL(8) | X86_FIXED(2) },
+	{ &icelake_model, 0x01c0 | HSW_IN_TX, GENERAL(8) },
+	{ &icelake_model, 0x0100 | HSW_IN_TX, 0 }, { &icelake_model, 0xff000100, 0 },
+	{ &icelake_model, 0x0100 | ARCH_PERFMON_EVENTSEL_EDGE, 0 },
+	{ &lioncove_model, 0x013c | ARCH_PERFMON_EVENTSEL_EQ, GENERAL(8) },
+	{ &lioncove_model, 0x013c | BIT_ULL(40), GENERAL(8) },
 };
 
 static void events_have_their_counters(struct kunit *test)
