@@ -624,7 +624,6 @@ int x86_event_init(struct perf_event *event)
 	int ret;
 
 	switch (event->attr.type) {
-	case PERF_TYPE_RAW:
 	case PERF_TYPE_HARDWARE:
 	case PERF_TYPE_HW_CACHE:
 		break;

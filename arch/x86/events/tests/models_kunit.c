@@ -24,6 +24,7 @@ static struct perf_event *x86_test_event(struct kunit *test, const struct x86_mo
 	xpmu->select_mask = X86_RAW_EVENT_MASK | ARCH_PERFMON_EVENTSEL_ANY | HSW_IN_TX |
 			    HSW_IN_TX_CHECKPOINTED;
 	cpumask_copy(&xpmu->cpus, cpu_possible_mask);
+	xpmu->pmu.type = PERF_TYPE_RAW;
 	event->pmu = &xpmu->pmu;
 	event->cpu = -1;
 	event->attr.type = PERF_TYPE_RAW;

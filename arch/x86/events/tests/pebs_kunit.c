@@ -671,6 +671,7 @@ static void memory_events_need_smt_off(struct kunit *test)
 	xpmu->counters = ARCH(8, 3);
 	xpmu->select_mask = X86_RAW_EVENT_MASK;
 	cpumask_copy(&xpmu->cpus, cpu_possible_mask);
+	xpmu->pmu.type = PERF_TYPE_RAW;
 	event->pmu = &xpmu->pmu;
 	event->cpu = -1;
 	event->attr.type = PERF_TYPE_RAW;

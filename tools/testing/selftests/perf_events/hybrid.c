@@ -16,9 +16,11 @@
 #ifdef __aarch64__
 #define BIG	"armv8_cortex_a72"
 #define SMALL	"armv8_cortex_a53"
+#define RAW_INSNS	0x08
 #else
 #define BIG	"cpu_core"
 #define SMALL	"cpu_atom"
+#define RAW_INSNS	0xc0
 #endif
 #define PMU_DIR	"/sys/bus/event_source/devices/"
 
@@ -95,6 +97,9 @@ static bool other_cpus_are_refused(void)
 	attr = insns_of(BIG);
 	good &= expect_errno("big, CPU 0", perf_open(&attr, -1, 0, -1, 0), 0);
 	good &= expect_errno("big, CPU 1", perf_open(&attr, -1, 1, -1, 0), ENOENT);
+	/* On x86 the type of the big cores' PMU is that of raw events. */
+	attr = perf_attr_modes(perf_pmu_type(BIG), RAW_INSNS, "u");
+	good &= expect_errno("big by its type, CPU 1", perf_open(&attr, -1, 1, -1, 0), ENOENT);
 	attr = insns_of(SMALL);
 	good &= expect_errno("small, CPU 1", perf_open(&attr, -1, 1, -1, 0), 0);
 	return good & expect_errno("small, CPU 0", perf_open(&attr, -1, 0, -1, 0), ENOENT);
