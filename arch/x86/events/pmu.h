@@ -125,6 +125,9 @@ struct x86_rule {
 #define RULE_CODE(_code, _counters)	{ (_code), X86_SELECT_CODE, (_counters) }
 #define RULE_UMASK(_sel, _counters)	{ (_sel), X86_SELECT_UMASK, (_counters) }
 #define RULE_AMD(_code, _counters)	{ (_code), X86_SELECT_AMD, (_counters) }
+/* Unit masks that have these bits and none of the others in @_mask. */
+#define RULE_AMD_UNITS(_code, _units, _mask, _counters)	\
+	{ (_code) | (_units) << 8, X86_SELECT_AMD | (_mask) << 8, (_counters) }
 /* Codes that differ from @_code only in their @_bits low bits. */
 #define RULE_CODES(_code, _bits, _counters)	\
 	{ (_code), X86_SELECT_CODE & ~((1ULL << (_bits)) - 1), (_counters) }

@@ -78,6 +78,9 @@ static const struct x86_cache_event fam19h_cache[] = {
 	{ }
 };
 
+/* Code 4 with no bit of @_others in its unit mask. */
+#define FAM15H_UNIT(_others)	RULE_AMD_UNITS(0x004, 0, _others, GENMASK(5, 3))
+
 /* BKDG 15h, table "PERF_CTL mapping". Northbridge events, E0h to FFh, belong to another PMU. */
 static const struct x86_rule fam15h_rules[] = {
 	RULE_AMD(0x003, BIT(3)), RULE_AMD(0x00b, BIT(3)), RULE_AMD(0x00d, BIT(3)),
@@ -91,8 +94,13 @@ static const struct x86_rule fam15h_rules[] = {
 	RULE_AMD(0x08f, BIT(0)),
 	RULE_AMD(0x0db, GENMASK(5, 0)),
 	RULE_AMD_CODES(0x0dc, 2, GENMASK(5, 0)),
-	/* Codes 0 and 4 with some unit masks count on counter 3 only; it can count all masks. */
-	RULE_AMD(0x000, BIT(3)), RULE_AMD(0x004, BIT(3)),
+	/* Code 0 with operations of both kinds, and code 4 with several, on counter 3 alone. */
+	RULE_AMD_UNITS(0x000, 0, 0xf0, GENMASK(5, 3)),
+	RULE_AMD_UNITS(0x000, 0, 0x0f, GENMASK(5, 3)),
+	RULE_AMD(0x000, BIT(3)),
+	FAM15H_UNIT(0xfe), FAM15H_UNIT(0xfd), FAM15H_UNIT(0xfb), FAM15H_UNIT(0xf7),
+	FAM15H_UNIT(0xef), FAM15H_UNIT(0xdf), FAM15H_UNIT(0xbf), FAM15H_UNIT(0x7f),
+	RULE_AMD(0x004, BIT(3)),
 	RULE_AMD_CODES(0x000, 5, GENMASK(5, 3)),	/* floating point */
 	RULE_AMD_CODES(0x060, 5, GENMASK(2, 0)),	/* compute unit */
 	RULE_AMD_CODES(0x080, 5, GENMASK(2, 0)),	/* fetch, decode */
