@@ -33,23 +33,34 @@ static const u64 zen4_generic[] = {
 	0x0076, 0x00c0, 0xff60, 0x0964, 0x00c2, 0x00c3, 0, 0x00a9, 0, 0x100000120
 };
 
+#define K7_CACHE							\
+	CACHE(L1D, LOAD, ACCESS, 0x0040),	/* data cache accesses */	\
+	CACHE(L1D, LOAD, MISS, 0x0141),		/* data cache misses */		\
+	CACHE(L1D, PREFETCH, ACCESS, 0x0267),	/* data prefetcher: attempts */	\
+	CACHE(L1D, PREFETCH, MISS, 0x0167),	/* ... cancelled */		\
+	CACHE(L1I, LOAD, ACCESS, 0x0080),	/* instruction cache fetches */	\
+	CACHE(L1I, LOAD, MISS, 0x0081),		/* ... misses */		\
+	CACHE(L1I, PREFETCH, ACCESS, 0x014b),	/* prefetch instructions: load */ \
+	CACHE(LL, LOAD, ACCESS, 0x037d),	/* requests to L2 from both caches */ \
+	CACHE(LL, LOAD, MISS, 0x037e),		/* L2 misses of both */		\
+	CACHE(LL, STORE, ACCESS, 0x017f),	/* L2 writebacks */		\
+	CACHE(DTLB, LOAD, ACCESS, 0x0040),				\
+	CACHE(DTLB, LOAD, MISS, 0x0746),	/* missed both data TLBs */	\
+	CACHE(ITLB, LOAD, ACCESS, 0x0080),				\
+	CACHE(ITLB, LOAD, MISS, 0x0385),	/* missed both instruction TLBs */ \
+	CACHE(BPU, LOAD, ACCESS, 0x00c2),				\
+	CACHE(BPU, LOAD, MISS, 0x00c3)
+
 static const struct x86_cache_event k7_cache[] = {
-	CACHE(L1D, LOAD, ACCESS, 0x0040),	/* data cache accesses */
-	CACHE(L1D, LOAD, MISS, 0x0141),		/* data cache misses */
-	CACHE(L1D, PREFETCH, ACCESS, 0x0267),	/* data prefetcher: attempts */
-	CACHE(L1D, PREFETCH, MISS, 0x0167),	/* ... cancelled */
-	CACHE(L1I, LOAD, ACCESS, 0x0080),	/* instruction cache fetches */
-	CACHE(L1I, LOAD, MISS, 0x0081),		/* ... misses */
-	CACHE(L1I, PREFETCH, ACCESS, 0x014b),	/* prefetch instructions: load */
-	CACHE(LL, LOAD, ACCESS, 0x037d),	/* requests to L2 from both caches */
-	CACHE(LL, LOAD, MISS, 0x037e),		/* L2 misses of both */
-	CACHE(LL, STORE, ACCESS, 0x017f),	/* L2 writebacks */
-	CACHE(DTLB, LOAD, ACCESS, 0x0040),
-	CACHE(DTLB, LOAD, MISS, 0x0746),	/* missed both data TLBs */
-	CACHE(ITLB, LOAD, ACCESS, 0x0080),
-	CACHE(ITLB, LOAD, MISS, 0x0385),	/* missed both instruction TLBs */
-	CACHE(BPU, LOAD, ACCESS, 0x00c2),
-	CACHE(BPU, LOAD, MISS, 0x00c3),
+	K7_CACHE,
+	{ }
+};
+
+/* With a northbridge that the counters count. */
+static const struct x86_cache_event k8_cache[] = {
+	K7_CACHE,
+	CACHE(NODE, LOAD, ACCESS, 0xb8e9),	/* requests of the CPU to memory */
+	CACHE(NODE, LOAD, MISS, 0x98e9),	/* ... of other nodes */
 	{ }
 };
 
@@ -141,8 +152,8 @@ const struct x86_model amd_model_##_fam = {			\
 }
 
 AMD_MODEL(k7, "Athlon Code Optimization Guide 22007, table 11", k7_generic, k7_cache, NULL);
-AMD_MODEL(k8, "BKDG 0Fh, 10.2", k7_generic, k7_cache, NULL, .flags = X86_MODEL_NODE);
-AMD_MODEL(fam10h, "BKDG 10h, 3.14", k7_generic, k7_cache, NULL, .flags = X86_MODEL_NODE);
+AMD_MODEL(k8, "BKDG 0Fh, 10.2", k7_generic, k8_cache, NULL, .flags = X86_MODEL_NODE);
+AMD_MODEL(fam10h, "BKDG 10h, 3.14", k7_generic, k8_cache, NULL, .flags = X86_MODEL_NODE);
 AMD_MODEL(fam15h, "BKDG 15h models 00h-0Fh, 3.24", k7_generic, k7_cache, fam15h_rules);
 AMD_MODEL(fam17h, "PPR 17h model 01h, 2.1.13", fam17h_generic, fam17h_cache, zen_rules,
 	  .pairs = zen_pairs);

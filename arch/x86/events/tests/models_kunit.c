@@ -699,6 +699,43 @@ static void northbridge_events_have_their_counters(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, x86_rule_counters(xpmu, 0x00d0), GENERAL(4));
 }
 
+/* BKDG 15h: all pipes of an operation, or several kinds of FPU events, on counter 3 alone. */
+static void floating_point_events_have_their_counters(struct kunit *test)
+{
+	static const struct {
+		u64	config, counters;
+	} cases[] = {
+		{ 0x0000, GENMASK(5, 3) }, { 0x0100, GENMASK(5, 3) }, { 0x1000, GENMASK(5, 3) },
+		{ 0x0f00, GENMASK(5, 3) }, { 0xf000, GENMASK(5, 3) }, { 0x1100, BIT(3) },
+		{ 0xff00, BIT(3) }, { 0x0004, GENMASK(5, 3) }, { 0x0104, GENMASK(5, 3) },
+		{ 0x8004, GENMASK(5, 3) }, { 0x0304, BIT(3) }, { 0x0f04, BIT(3) },
+		{ 0xff03, BIT(3) }, { 0x0005, GENMASK(5, 3) },
+	};
+	struct x86_pmu *xpmu = kunit_kzalloc(test, sizeof(*xpmu), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, xpmu);
+	xpmu->model = &amd_model_fam15h;
+	xpmu->counters = GENERAL(6);
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++)
+		KUNIT_EXPECT_EQ_MSG(test, x86_rule_counters(xpmu, cases[i].config),
+				    cases[i].counters, "%#llx", cases[i].config);
+}
+
+/* BKDG 10h, E9h: requests of the CPU to memory, of its node and of others; of others. */
+static void nodes_have_cache_events(struct kunit *test)
+{
+	u32 access = PERF_COUNT_HW_CACHE_NODE | PERF_COUNT_HW_CACHE_OP_READ << 8 |
+		     PERF_COUNT_HW_CACHE_RESULT_ACCESS << 16;
+	u32 miss = access | PERF_COUNT_HW_CACHE_RESULT_MISS << 16;
+	u64 extra;
+
+	KUNIT_EXPECT_EQ(test, x86_cache_select(&amd_model_k8, access, &extra), 0xb8e9ULL);
+	KUNIT_EXPECT_EQ(test, x86_cache_select(&amd_model_fam10h, access, &extra), 0xb8e9ULL);
+	KUNIT_EXPECT_EQ(test, x86_cache_select(&amd_model_fam10h, miss, &extra), 0x98e9ULL);
+	KUNIT_EXPECT_EQ(test, x86_cache_select(&amd_model_k7, access, &extra), 0ULL);
+	KUNIT_EXPECT_EQ(test, x86_cache_select(&amd_model_fam15h, access, &extra), 0ULL);
+}
+
 /* Without the host and guest bits, counters are switched at VM entry. */
 static void excluding_host_and_guest_counts_nothing(struct kunit *test)
 {
@@ -803,6 +840,8 @@ static struct kunit_case x86_pmu_models_cases[] = {
 	KUNIT_CASE(zen2_counts_frontend_stalls_only),
 	KUNIT_CASE(zen4_counts_reference_cycles),
 	KUNIT_CASE(northbridge_events_have_their_counters),
+	KUNIT_CASE(floating_point_events_have_their_counters),
+	KUNIT_CASE(nodes_have_cache_events),
 	KUNIT_CASE(excluding_host_and_guest_counts_nothing),
 	KUNIT_CASE(zen_counts_flops_on_pairs),
 #endif
