@@ -803,6 +803,23 @@ static void zhaoxin_generic_events_have_counters(struct kunit *test)
 		}
 	}
 }
+
+/* ZX-D and later: 0300H is what the instruction cache is accessed for, and no fixed counter's. */
+static void zhaoxin_code_0_is_an_event(struct kunit *test)
+{
+	static const struct x86_model * const models[] = { &zxd_model, &zxe_model };
+	struct x86_pmu xpmu = { .counters = ARCH(4, 3), .arch_len = 7 };
+
+	for (int i = 0; i < ARRAY_SIZE(models); i++) {
+		xpmu.model = models[i];
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(&xpmu, 0x0300), GENERAL(4));
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(&xpmu, 0x0700), GENERAL(4));
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(&xpmu, 0x00c0),
+				GENERAL(4) | X86_FIXED(0));
+		KUNIT_EXPECT_EQ(test, x86_generic_select(&xpmu, PERF_COUNT_HW_REF_CPU_CYCLES),
+				0ULL);
+	}
+}
 #endif
 
 static struct kunit_case x86_pmu_models_cases[] = {
@@ -847,6 +864,7 @@ static struct kunit_case x86_pmu_models_cases[] = {
 #endif
 #ifdef CONFIG_CPU_SUP_ZHAOXIN
 	KUNIT_CASE(zhaoxin_generic_events_have_counters),
+	KUNIT_CASE(zhaoxin_code_0_is_an_event),
 #endif
 	{ }
 };

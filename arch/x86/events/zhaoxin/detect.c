@@ -25,12 +25,6 @@ static const u64 zxe_generic[] = {
 	0x0082, 0x00c0, 0x0515, 0x051a, 0x0028, 0x0029, 0x0083, 0, 0, 0
 };
 
-/* Code 0 is an ordinary event here; elsewhere it denotes events of fixed counters. */
-static const struct x86_rule zxd_rules[] = {
-	RULE_UMASK(0x0700, X86_GENERAL_MASK),
-	{ }
-};
-
 const struct x86_model zxc_model = {
 	.name		= "zxc",
 	.manual		= "KX-5000 performance events",
@@ -41,13 +35,14 @@ const struct x86_model zxd_model = {
 	.name		= "zxd",
 	.manual		= "KX-5000 performance events",
 	.generic	= zxd_generic,
-	.rules		= zxd_rules,
+	.flags		= X86_MODEL_CODE_0,
 };
 
 const struct x86_model zxe_model = {
 	.name		= "zxe",
 	.manual		= "KX-6000 performance events",
 	.generic	= zxe_generic,
+	.flags		= X86_MODEL_CODE_0,
 };
 
 /* ZX-C is family 6, the later processors are family 7. */
