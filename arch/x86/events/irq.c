@@ -86,8 +86,9 @@ static int x86_irq_overflow_set(struct x86_pmu_cpu *cpu, u64 counters, struct pt
 /* Can an interrupt without a cause be a late one of this PMU? */
 static int x86_irq_expects_late(struct x86_pmu_cpu *cpu)
 {
+	/* Not later than the grace, nor so long after it that jiffies has wrapped. */
 	return (x86_pmu_regs.late_nmi || x86_pmu_regs.prepare) &&
-	       time_before(jiffies, cpu->nmi_grace);
+	       cpu->nmi_grace - jiffies - 1 < X86_NMI_GRACE;
 }
 
 static int x86_irq_account(struct x86_pmu_cpu *cpu, int n)
