@@ -134,9 +134,9 @@ check-long: ## branch and precise records in large numbers: 10^5 samples of each
 	@scripts/check --arch x86_64 --kernel $(KERNEL) --limit $(LONG_LIMIT) \
 		--append '$(LONG)' $(LONG_TESTS)
 
-BESIDE = x86_branch x86_branch_pair x86_branch_counters x86_branch_stack x86_branch_bpf x86_bts \
-	x86_brs x86_precise x86_batch x86_topdown x86_ibs x86_ibs_filter perf_branch.sh \
-	perf_mem.sh perf_topdown.sh perf_ibs.sh branches precise ibs
+BESIDE = x86_branch x86_branch_pair x86_branch_errno x86_branch_counters x86_branch_stack \
+	x86_branch_tasks x86_branch_bpf x86_bts x86_brs x86_precise x86_batch x86_topdown x86_ibs \
+	x86_ibs_filter perf_branch.sh perf_mem.sh perf_topdown.sh perf_ibs.sh branches precise ibs
 # NUMBERS='PRECISE_SAMPLES=100000': more kernel parameters.
 check-beside: ## branch and precise records, IBS: stock and ours by case; TEST='name...' for some
 	@$(MAKE) --no-print-directory stock kernel guest qemu ARCH=x86_64 O=

@@ -129,9 +129,39 @@ filter cond back/call cond
 # --- the calls that have not returned: "inner" for each level, below it the call of the first one. Calls
 # beyond the depth take the places of the oldest ones, which are missing on the way back.
 
+# The callers of hot's samples up to main, a line each. The instructions of a call and a return have no frame.
+callers() {	# fp|lbr
+	rm -f $data
+	timeout 60 perf record -q -o $data -e instructions:u -c 99991 --call-graph "$1" $hot rounds 3000 >$out 2>&1 &&
+		perf script -i $data -F ip,sym 2>>$out | awk '
+			BEGIN { RS = ""; FS = "\n" }
+			{
+				chain = ""
+				for (i = 1; i <= NF; i++) {
+					split($i, word, " ")
+					chain = chain word[2] " "
+					if (word[2] == "main")
+						break
+				}
+				print chain
+			}'
+}
+
+# The chains of a twentieth of the samples or more, and that many samples of each.
+chains() {
+	sort "$1" | uniq -c | awk -v n="$(wc -l <"$1")" '$1 >= n / 20 { print }'
+}
+
 if grep -q AuthenticAMD /proc/cpuinfo; then
 	skip "--call-graph lbr" "no call-stack mode"
+	skip "--call-graph lbr and fp" "no call-stack mode"
 else
+	hot_chains=$(printf '%s \n' "hot_a inner outer round_of_both rounds main" "hot_b round_of_both rounds main")
+	callers fp >/tmp/fp && callers lbr >/tmp/lbr && within "samples by fp" "$(wc -l </tmp/fp)" 240 250 &&
+		is "samples by lbr" "$(wc -l </tmp/lbr)" "$(wc -l </tmp/fp)" &&
+		is "chains by lbr" "$(chains /tmp/lbr | sed 's/^ *[0-9]* //')" "$hot_chains" &&
+		is "chains by lbr beside fp" "$(chains /tmp/lbr)" "$(chains /tmp/fp)"
+	result $? "--call-graph lbr and fp"
 	rm -f $data
 	timeout 60 perf record -q -o $data -e instructions:u -c 997 --call-graph lbr $program >$out 2>&1 &&
 		perf script -i $data -F ip,sym 2>>$out | awk '

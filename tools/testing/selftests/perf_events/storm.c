@@ -244,7 +244,15 @@ static void choose_deep(struct perf_event_attr *attr)
 {
 	static const uint64_t filters[] = {
 		PERF_SAMPLE_BRANCH_ANY, PERF_SAMPLE_BRANCH_ANY_CALL, PERF_SAMPLE_BRANCH_ANY_RETURN,
-		PERF_SAMPLE_BRANCH_COND, PERF_SAMPLE_BRANCH_CALL_STACK,
+		PERF_SAMPLE_BRANCH_COND, PERF_SAMPLE_BRANCH_CALL_STACK, PERF_SAMPLE_BRANCH_CALL,
+		PERF_SAMPLE_BRANCH_IND_CALL, PERF_SAMPLE_BRANCH_IND_JUMP,
+		PERF_SAMPLE_BRANCH_COND | PERF_SAMPLE_BRANCH_ANY_CALL,
+	};
+	static const uint64_t fields[] = {
+		PERF_SAMPLE_BRANCH_TYPE_SAVE, PERF_SAMPLE_BRANCH_PRIV_SAVE,
+		PERF_SAMPLE_BRANCH_HW_INDEX, PERF_SAMPLE_BRANCH_NO_FLAGS,
+		PERF_SAMPLE_BRANCH_NO_CYCLES, PERF_SAMPLE_BRANCH_COUNTERS,
+		PERF_SAMPLE_BRANCH_IN_TX, PERF_SAMPLE_BRANCH_NO_TX,
 	};
 
 	if (ibs_type >= 0 && one_in(6)) {
@@ -275,8 +283,8 @@ static void choose_deep(struct perf_event_attr *attr)
 		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		attr->branch_sample_type = filters[random_below(ARRAY_SIZE(filters))] |
 					   PERF_SAMPLE_BRANCH_USER;
-		if (one_in(2))
-			attr->branch_sample_type |= PERF_SAMPLE_BRANCH_TYPE_SAVE;
+		for (unsigned int i = random_below(4); i; i--)
+			attr->branch_sample_type |= fields[random_below(ARRAY_SIZE(fields))];
 		if (one_in(3))
 			attr->branch_sample_type |= PERF_SAMPLE_BRANCH_KERNEL;
 	}

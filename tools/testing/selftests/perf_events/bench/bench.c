@@ -77,8 +77,13 @@ static const struct row rows[] = {
 	SWITCH2("hw16-mux", .hw = 16),
 	SWITCH2("hw128-mux", .hw = 128),
 	SWITCH2("sw4hw4-both", .sw = 4, .hw = 4, .both = true),
-	SWITCH2("branches-both", .hw = 1, .both = true, .branches = true, .period = 1ull << 30,
+	SWITCH2("branches-both", .hw = 1, .both = true, .branches = PERF_SAMPLE_BRANCH_ANY,
+		.period = 1ull << 30, .sample_type = PERF_SAMPLE_IP),
+	SWITCH2("branches-stack-both", .hw = 1, .both = true,
+		.branches = PERF_SAMPLE_BRANCH_CALL_STACK, .period = 1ull << 30,
 		.sample_type = PERF_SAMPLE_IP),
+	SWITCH2("branches-cpu", .hw = 1, .cpu = true, .branches = PERF_SAMPLE_BRANCH_ANY,
+		.period = 1ull << 30, .sample_type = PERF_SAMPLE_IP),
 	SWITCH2("precise-both", .hw = 1, .both = true, .precise = 2, .period = 1ull << 30,
 		.sample_type = CALLCHAIN),
 	SWITCH2("batch-both", .hw = 1, .both = true, .precise = 2, .period = 1ull << 30,
@@ -107,7 +112,8 @@ static const struct row rows[] = {
 	/* 40 records for each spin of a million instructions. */
 	OVERFLOW("to-record", &work_overflow, PERF_DEFAULT),
 	/* A round has 1600 records of 816 bytes. */
-	OVERFLOW("branches", &work_overflow, PERF_DEFAULT, .branches = true, .pages = 512),
+	OVERFLOW("branches", &work_overflow, PERF_DEFAULT, .branches = PERF_SAMPLE_BRANCH_ANY,
+		 .pages = 512),
 	/* A callchain is taken in the interrupt: each record has its own. */
 	OVERFLOW("precise", &work_overflow, CALLCHAIN, .precise = 2),
 	OVERFLOW("batch", &work_overflow_batch, PERF_SAMPLE_IP | PERF_SAMPLE_TID, .precise = 2),

@@ -59,7 +59,7 @@ enum probe {
  * @pages: data pages of a buffer that each event gets; 0: no buffer
  * @stack: bytes of PERF_SAMPLE_STACK_USER
  * @precise: attr.precise_ip; such hardware events are instructions alone
- * @branches: samples have all branches of user space
+ * @branches: samples have these branches of user space
  * @topdown: such hardware events are slots, which lead the group, and top-down metrics
  * @ibs: such a hardware event is of AMD's instruction based sampling, of ops
  * @period: sample each @period events; 0 counts only
@@ -82,7 +82,7 @@ struct events {
 	unsigned int	pages;
 	unsigned int	stack;
 	unsigned int	precise;
-	bool		branches;
+	uint64_t	branches;
 	bool		topdown;
 	bool		ibs;
 	uint64_t	period;

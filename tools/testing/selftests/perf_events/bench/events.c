@@ -58,7 +58,7 @@ static void attr_sampling(struct perf_event_attr *attr, const struct events *ev)
 		attr->sample_stack_user = ev->stack;
 	if (ev->branches) {
 		attr->sample_type |= PERF_SAMPLE_BRANCH_STACK;
-		attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+		attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | ev->branches;
 	}
 }
 
