@@ -177,7 +177,7 @@ static void open_source(struct source *source, pid_t pid, int cpu, unsigned int 
 	attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID;
 	attr->sample_regs_intr = 0;
 	attr->read_format = PERF_FORMAT_LOST;
-	attr->disabled = pid < 0;
+	attr->disabled = 1;
 	attr->inherit = pid > 0 && cpu >= 0;
 	attr->inherit_stat = attr->inherit;
 	source->nr = 1;
@@ -185,6 +185,9 @@ static void open_source(struct source *source, pid_t pid, int cpu, unsigned int 
 	source->fd = MUST(perf_open(attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC));
 	if (!ring_map(&source->ring, source->fd, pages))
 		fail_case("mmap");
+	/* The task may not wait at its gate yet: what it executes needs the buffer. */
+	if (pid >= 0)
+		event_enable(source->fd);
 }
 
 static void close_source(struct source *source)
