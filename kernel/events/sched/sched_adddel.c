@@ -33,6 +33,23 @@ bool perf_group_may_run(const struct perf_event *leader)
 	return ctx->active_cpu == leader->cpu;
 }
 
+/*
+ * Is the task's group where its PMU is? On a CPU that pmu::filter rejects the group waits without
+ * an attempt, which would fail: perf_adddel_rebind() starts it elsewhere, even after a short sleep.
+ */
+static bool adddel_pmu_is_here(const struct perf_event *leader)
+{
+	struct perf_event_context *ctx = leader->ctx;
+	struct pmu *pmu = leader->pmu_ctx->pmu;
+
+	if (likely(!pmu->filter) || !ctx->task)
+		return true;
+	if (ctx->active_cpu >= 0)
+		return perf_pmu_supports_cpu(pmu, ctx->active_cpu);
+	ctx->last_cpu = -1;
+	return false;
+}
+
 static void adddel_wait(struct perf_event_pmu_context *epc)
 {
 	epc->overcommitted = true;
@@ -44,7 +61,9 @@ static void adddel_wait(struct perf_event_pmu_context *epc)
 /* Returns true if the group cannot be added, and cannot wait because it is pinned. */
 static bool adddel_try(struct perf_event *leader)
 {
-	if (!perf_group_may_run(leader) || !perf_group_start(leader))
+	if (!perf_group_may_run(leader) || !adddel_pmu_is_here(leader))
+		return false;
+	if (!perf_group_start(leader))
 		return false;
 	if (leader->attr.pinned)
 		return true;
@@ -177,12 +196,17 @@ void perf_adddel_group_changed(struct perf_event *leader)
 
 static void adddel_rebind_group(struct perf_event *leader, int cpu)
 {
-	if (leader->cpu < 0)
+	struct pmu *pmu = leader->pmu_ctx->pmu;
+	bool here = leader->cpu < 0 || leader->cpu == cpu;
+
+	if (leader->cpu < 0 && !pmu->filter)
 		return;
-	if (leader->cpu == cpu)
-		perf_group_start(leader);
-	else if (leader->state == PERF_EVENT_STATE_ACTIVE)
+	if (here && perf_pmu_supports_cpu(pmu, cpu)) {
+		if (leader->state == PERF_EVENT_STATE_INACTIVE)
+			perf_group_start(leader);
+	} else if (leader->state == PERF_EVENT_STATE_ACTIVE) {
 		perf_group_stop(leader);
+	}
 }
 
 /*

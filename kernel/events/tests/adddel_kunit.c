@@ -288,6 +288,46 @@ static void test_drivers_prepare_cpus_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&adddel_early), 0);
 }
 
+static void adddel_filter(struct pmu *pmu, int cpu, bool *refused)
+{
+	*refused = cpu == 0;
+}
+
+/* The events of a task wait on a CPU that the PMU cannot count on: no pinned one fails there. */
+static void test_task_on_other_kind_of_cpu(struct kunit *test)
+{
+	struct meter *m = test->priv;
+	struct perf_event *event;
+
+	need_two_cpus(test);
+	m->pmu.filter = adddel_filter;
+	set_up(test, LONG_MS);
+	for (int pinned = 0; pinned < 2; pinned++) {
+		event = open_event(test, true, pinned);
+		expect_state(test, event, INACTIVE);
+		for (int i = 0; i < 2; i++) {
+			KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(1)), 0);
+			expect_state(test, event, ACTIVE);
+			atomic64_add(10, &m->now);
+			KUNIT_EXPECT_EQ(test, value_of(event), 10 * (i + 1));
+			KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(0)), 0);
+			expect_state(test, event, INACTIVE);
+			atomic64_add(10, &m->now);
+			msleep(20);
+			KUNIT_EXPECT_EQ(test, value_of(event), 10 * (i + 1));
+		}
+		close_last(test);
+	}
+	/* It is opened where the PMU is, and closed where it is not. */
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(1)), 0);
+	event = open_event(test, true, true);
+	expect_state(test, event, ACTIVE);
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(0)), 0);
+	expect_state(test, event, INACTIVE);
+	close_last(test);
+	KUNIT_EXPECT_EQ(test, atomic_read(&m->active), 0);
+}
+
 static struct kunit_case adddel_cases[] = {
 	KUNIT_CASE(test_drivers_prepare_cpus_first),
 	KUNIT_CASE(test_pinned_before_flexible),
@@ -298,6 +338,7 @@ static struct kunit_case adddel_cases[] = {
 	KUNIT_CASE(test_second_pinned_fails),
 	KUNIT_CASE(test_failure_stops_nothing),
 	KUNIT_CASE(test_flexible_take_turns),
+	KUNIT_CASE(test_task_on_other_kind_of_cpu),
 	{ }
 };
 
