@@ -279,14 +279,12 @@ static int redirect_to(struct perf_event *event, struct perf_event *target)
  */
 int perf_event_check_output(struct perf_event *event, struct perf_event *target)
 {
-	struct perf_buffer *rb;
 	int ret = redirect_check_target(event, target);
 
 	if (ret)
 		return ret;
 	guard(perf_buffers)();
-	rb = perf_event_rb_locked(target);
-	return redirect_check_mapped(event) ?: redirect_check_buffer(rb);
+	return redirect_check_buffer(perf_event_rb_locked(target));
 }
 
 /**

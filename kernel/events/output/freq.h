@@ -76,16 +76,18 @@ static inline u64 perf_freq_next(u64 period, u64 freq, u64 count, u64 span)
  * @span: measured running time, ns
  * @gap: time in which @count events were, with the sleep, ns; 0: the task has not slept
  *
+ * If the frequency allows a sample for each of the events, their rate is that of the whole time.
+ *
  * Context: any, NMI included
  * Return: the next period, 1 to PERF_FREQ_PERIOD_MAX
  */
 static inline u64 perf_freq_after_sleep(u64 period, u64 freq, u64 count, u64 span, u64 gap)
 {
-	if (!gap)
-		return perf_freq_next(period, freq, count, span);
-	if (perf_freq_wanted(freq, count, gap) <= 1)
-		return perf_freq_next(period, freq, count, gap);
-	return min(period, perf_freq_next(period, freq, count, span));
+	bool few = gap && min(count, (u64)U32_MAX) * NSEC_PER_SEC <=
+			  freq * min(gap, PERF_FREQ_SPAN_MAX);
+	u64 next = perf_freq_next(period, freq, count, few ? gap : span);
+
+	return gap ? min(period, next) : next;
 }
 
 #endif

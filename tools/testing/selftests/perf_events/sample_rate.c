@@ -179,8 +179,9 @@ static bool sleepers_have_samples(void)
 	switches = perf_count(fd);
 	kill_child(child);
 	close_mapped(fd);
+	/* Two switches in a moment are a high rate: the period is 8 then, until the next sample. */
 	return expect(switches >= 50, "%lu switches", (long)switches) &
-	       expect_between("switches with a sample", samples, switches * 3 / 4, switches);
+	       expect_between("switches with a sample", samples, switches / 2, switches);
 }
 
 /* What was counted between two samples is the period of the second. */
