@@ -34,8 +34,8 @@ static u64 period_adjust(struct perf_event *event, u64 now, u64 gap)
 
 	hwc->freq_count_stamp = total;
 	hwc->freq_time_stamp = now;
-	/* No measurement: the event has not counted, was not running, or was reset. */
-	if (!count || (s64)count < 0 || (s64)span <= 0)
+	/* No measurement: the event has not counted, or was reset. */
+	if (!count || (s64)count < 0 || (s64)span < 0)
 		return hwc->sample_period;
 
 	hwc->sample_period = perf_freq_after_sleep(hwc->sample_period, event->attr.sample_freq,
