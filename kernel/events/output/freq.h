@@ -83,7 +83,7 @@ static inline u64 perf_freq_next(u64 period, u64 freq, u64 count, u64 span)
  */
 static inline u64 perf_freq_after_sleep(u64 period, u64 freq, u64 count, u64 span, u64 gap)
 {
-	bool few = gap && min(count, (u64)U32_MAX) * NSEC_PER_SEC <=
+	bool few = gap && min_t(u64, count, U32_MAX) * NSEC_PER_SEC <=
 			  freq * min(gap, PERF_FREQ_SPAN_MAX);
 	u64 next = perf_freq_next(period, freq, count, few ? gap : span);
 

@@ -223,13 +223,13 @@ static void late_records_are_handled(struct kunit *test)
 }
 
 /* An NMI between the two tests of a pause takes the event from the handler, and stops it. */
-static void suspend_stop_in_pause(void *info)
+static void suspend_stop_in_pause(struct suspend_case *c)
 {
-	struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
-	struct suspend_case *c = info;
 	u64 bit = BIT_ULL(c->sampling->hw.idx);
+	struct x86_pmu_cpu *cpu;
 
 	local_irq_disable();
+	cpu = this_cpu_ptr(&x86_pmu_cpu);
 	c->counted = cpu->enabled & bit;
 	x86_cpu_clear_bits(irq_owned, bit);
 	x86_sched_drain(cpu);
