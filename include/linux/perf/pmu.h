@@ -77,7 +77,8 @@ struct hw_perf_event_extra {
  * @interrupts: overflows in that tick; PERF_THROTTLED while the event is throttled
  * @freq_time_stamp: frequency control: time of the last adjustment, ns
  * @freq_count_stamp: frequency control: perf_event::count at that time
- * @freq_clock_stamp: frequency control: perf_clock() at the last overflow, ns; 0: none yet
+ * @freq_sleep_stamp: frequency control: perf_clock() less the running time, at the last overflow,
+ *	ns; 0: none yet
  */
 struct hw_perf_event {
 	union {
@@ -137,7 +138,7 @@ struct hw_perf_event {
 	u64			interrupts;
 	u64			freq_time_stamp;
 	u64			freq_count_stamp;
-	u64			freq_clock_stamp;
+	u64			freq_sleep_stamp;
 };
 
 /* ----------------------------------------------------------------------- PMU */
@@ -275,7 +276,8 @@ struct perf_schedule {
  * @cancel_txn: abort the transaction
  * @event_idx: value of perf_event_mmap_page::index; 0 if user space cannot read the counter;
  *	optional
- * @sched_task: context switch callback, see perf_sched_cb_inc(); @pmu_ctx is NULL; optional
+ * @sched_task: context switch callback, see perf_sched_cb_inc(); @pmu_ctx is NULL; also without a
+ *	switch, with @sched_in false, before the running task exits or executes a program; optional
  * @task_ctx_cache: slab cache of perf_event_task_data(), for events with PERF_ATTACH_TASK_DATA
  * @swap_task_ctx: exchange such data between two contexts; not used by this implementation
  * @setup_aux: prepare for the AUX area in @pages; may sleep. Return driver data, NULL on failure

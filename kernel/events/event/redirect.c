@@ -272,7 +272,7 @@ static int redirect_to(struct perf_event *event, struct perf_event *target)
 /**
  * perf_event_check_output - compare an event with one that is to be its target
  * @event: new event
- * @target: event whose buffer it is to write to
+ * @target: event with the buffer that it is to write to
  *
  * Context: may sleep; the caller holds a reference to @target
  * Return: 0 or -EINVAL

@@ -275,6 +275,7 @@ struct perf_aux {
  * @poll: the reader has been notified and has not polled since
  * @events: events that write to the buffer, by perf_event::rb_entry; perf_buffers_lock, RCU
  * @page_event: event that the first page describes; NULL if several events are mapped
+ * @page_clears: how many mappings have set it to NULL, and have not cleared the page yet
  * @mapped_by_other_mm: mapped by another process than the one that its event counts
  * @mmap_count: number of mappings; perf_buffers_lock
  * @refcount: one for each event in @events and for each mapping
@@ -302,6 +303,7 @@ struct perf_buffer {
 
 	struct list_head	events;
 	struct perf_event	*page_event;
+	unsigned int		page_clears;
 	bool			mapped_by_other_mm;
 	unsigned int		mmap_count;
 	refcount_t		refcount;

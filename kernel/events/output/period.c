@@ -47,11 +47,11 @@ static u64 period_adjust(struct perf_event *event, u64 now, u64 gap)
 static u64 period_slept(struct perf_event *event, u64 clock, u64 now)
 {
 	struct hw_perf_event *hwc = &event->hw;
-	u64 last = hwc->freq_clock_stamp;
-	s64 gap = clock - last;
+	u64 last = hwc->freq_sleep_stamp, span = now - hwc->freq_time_stamp;
+	s64 slept = clock - now - last;
 
-	hwc->freq_clock_stamp = clock;
-	return last && gap > 0 && now - hwc->freq_time_stamp < gap / 2 ? gap : 0;
+	hwc->freq_sleep_stamp = clock - now;
+	return last && slept > (s64)span ? slept + span : 0;
 }
 
 /**

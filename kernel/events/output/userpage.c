@@ -123,7 +123,9 @@ void perf_event_init_userpage(struct perf_event *event, struct perf_buffer *rb)
 
 /**
  * perf_event_clear_userpage - make the first page describe no event
- * @rb: the buffer, after page_event was cleared
+ * @rb: the buffer, after page_event was cleared and page_clears raised, which is undone here
+ *
+ * The page describes an event again only after page_clears is 0: until then nothing else writes it.
  *
  * Context: may sleep: waits for concurrent updates of the page
  */
@@ -132,6 +134,8 @@ void perf_event_clear_userpage(struct perf_buffer *rb)
 	struct perf_event_mmap_page *page = rb->ring.page;
 
 	synchronize_rcu();
+	guard(perf_buffers)();
+	rb->page_clears--;
 	WRITE_ONCE(page->lock, page->lock + 1);
 	smp_wmb();	/* for a reader on another CPU: sequence count before field */
 	page->index = 0;

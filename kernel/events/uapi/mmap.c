@@ -264,7 +264,7 @@ static bool mmap_drop_vma(struct perf_event *event, struct perf_buffer *rb, bool
 		perf_buffer_detach(event);
 
 	if (--rb->mmap_count) {
-		if (*event_last && !rb->page_event)
+		if (*event_last && !rb->page_event && !rb->page_clears)
 			mmap_find_page_event(rb);
 		return false;
 	}
@@ -372,10 +372,10 @@ static void mmap_finish(struct vm_area_struct *vma, struct perf_event *event,
 		mmap_call_ctx(event, mmap_count_here);
 }
 
-/* Maps the buffer that the event has. NULL if it has none. */
+/* Maps the buffer that the event has. NULL if it has none. @shared: the page has to be cleared. */
 static struct perf_buffer *mmap_data_again(struct perf_event *event,
 					   const struct vm_area_struct *vma,
-					   unsigned long nr_pages)
+					   unsigned long nr_pages, bool *shared)
 {
 	struct perf_buffer *rb;
 
@@ -388,8 +388,11 @@ static struct perf_buffer *mmap_data_again(struct perf_event *event,
 					   "mmap: the buffer exists and has %llu data pages",
 					   rb->nr_pages));
 	mmap_count_vma(event, rb, false);
-	if (rb->page_event != event)
+	*shared = rb->page_event != event;
+	if (*shared) {
 		WRITE_ONCE(rb->page_event, NULL);
+		rb->page_clears++;
+	}
 	if (mmap_is_by_other_mm(event, vma))
 		WRITE_ONCE(rb->mapped_by_other_mm, true);
 	return rb;
@@ -426,17 +429,18 @@ static struct perf_buffer *mmap_data(struct perf_event *event, struct vm_area_st
 {
 	unsigned long nr_pages = vma_pages(vma) - 1;
 	struct perf_buffer *rb;
+	bool shared;
 
 	if (nr_pages && !is_power_of_2(nr_pages))
 		return ERR_PTR(perf_refuse(-EINVAL,
 					   "mmap: %llu data pages are not a power of 2",
 					   nr_pages));
-	rb = mmap_data_again(event, vma, nr_pages);
+	rb = mmap_data_again(event, vma, nr_pages, &shared);
 	if (!rb)
 		return mmap_data_new(event, vma, nr_pages);
 	if (IS_ERR(rb))
 		return rb;
-	if (!rb->page_event)
+	if (shared)
 		perf_event_clear_userpage(rb);
 	else if (rb->mapped_by_other_mm)
 		mmap_call_ctx(event, mmap_update_here);
