@@ -484,3 +484,16 @@ noinline void perf_unlock_irqrestore(raw_spinlock_t *lock, unsigned long flags)
 	__acquire(lock);
 	raw_spin_unlock_irqrestore(lock, flags);
 }
+
+noinline unsigned long perf_irqs_save(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	return flags;
+}
+
+noinline void perf_irqs_restore(unsigned long flags)
+{
+	local_irq_restore(flags);
+}

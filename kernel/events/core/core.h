@@ -570,4 +570,11 @@ void perf_unlock_irqrestore(raw_spinlock_t *lock, unsigned long flags);
 DEFINE_LOCK_GUARD_1(perf_irqsave, raw_spinlock_t, _T->flags = perf_lock_irqsave(_T->lock),
 		    perf_unlock_irqrestore(_T->lock, _T->flags), unsigned long flags)
 
+unsigned long perf_irqs_save(void);
+void perf_irqs_restore(unsigned long flags);
+
+/* As guard(irqsave), in the same way. */
+DEFINE_LOCK_GUARD_0(perf_irqs, _T->flags = perf_irqs_save(), perf_irqs_restore(_T->flags),
+		    unsigned long flags)
+
 #endif

@@ -169,16 +169,15 @@ static __always_inline bool read_alone(struct reading *r)
 static int read_one(struct reading *r)
 {
 	struct perf_event_context *ctx;
-	unsigned long flags;
 	bool remote;
 	int ret;
 
 	do {
 		ctx = READ_ONCE(r->event->ctx);
-		raw_spin_lock_irqsave(&ctx->lock, flags);
-		remote = r->event->ctx != ctx || read_is_remote(r);
-		ret = remote ? 0 : read_here(r);
-		raw_spin_unlock_irqrestore(&ctx->lock, flags);
+		scoped_guard(perf_irqsave, &ctx->lock) {
+			remote = r->event->ctx != ctx || read_is_remote(r);
+			ret = remote ? 0 : read_here(r);
+		}
 		if (remote)
 			ret = perf_ctx_call_own(ctx, read_called, r);
 	} while (ret == -ESTALE);

@@ -274,7 +274,7 @@ void perf_aux_sample_output(struct perf_event *event, struct perf_output_handle 
 	long done;
 
 	/* The driver's interrupt must not advance the area. */
-	scoped_guard(irqsave)
+	scoped_guard(perf_irqs)
 		done = aux_sample_copy(READ_ONCE(event->aux_event), handle, size);
 
 	for (unsigned long n, left = size - max(done, 0L); left; left -= n) {

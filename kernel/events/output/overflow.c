@@ -106,7 +106,7 @@ static noinline void overflow_aux_pause(struct perf_event *event, bool pause)
 {
 	struct perf_event *aux;
 
-	guard(irqsave)();
+	guard(perf_irqs)();
 	aux = READ_ONCE(event->aux_event);
 	if (!aux || !overflow_aux_is_active(aux))
 		return;

@@ -125,13 +125,9 @@ static u64 addr_mapping_size(struct mm_struct *mm, unsigned long addr)
 u64 perf_addr_page_size(unsigned long addr)
 {
 	struct mm_struct *mm = addr_is_user(addr) ? current->mm : &init_mm;
-	unsigned long flags;
-	u64 size;
 
 	if (!addr || !mm)
 		return 0;
-	local_irq_save(flags);
-	size = addr_mapping_size(mm, addr);
-	local_irq_restore(flags);
-	return size;
+	guard(perf_irqs)();
+	return addr_mapping_size(mm, addr);
 }

@@ -216,6 +216,15 @@ static void bp_release(struct bp_slots *s, struct perf_event *bp)
 	bp_count(s, bp, bp_slot_type(bp->attr.bp_type), -1);
 }
 
+static noinline void bp_slots_lock(struct bp_slots *s)
+{
+	spin_lock(&s->lock);
+	__release(&s->lock);
+}
+
+DEFINE_LOCK_GUARD_1(bp_slots, struct bp_slots, bp_slots_lock(_T->lock),
+		    spin_unlock(&_T->lock->lock))
+
 /**
  * bp_slots_claim - claim a register for a breakpoint
  * @s: accounts
@@ -227,7 +236,7 @@ static void bp_release(struct bp_slots *s, struct perf_event *bp)
  */
 int bp_slots_claim(struct bp_slots *s, struct perf_event *bp)
 {
-	guard(spinlock)(&s->lock);
+	guard(bp_slots)(s);
 	return bp_claim(s, bp);
 }
 
@@ -240,7 +249,7 @@ int bp_slots_claim(struct bp_slots *s, struct perf_event *bp)
  */
 void bp_slots_release(struct bp_slots *s, struct perf_event *bp)
 {
-	guard(spinlock)(&s->lock);
+	guard(bp_slots)(s);
 	bp_release(s, bp);
 }
 
@@ -257,7 +266,7 @@ int bp_slots_retype(struct bp_slots *s, struct perf_event *bp, u32 bp_type)
 {
 	enum bp_type_idx from, to = bp_slot_type(bp_type);
 
-	guard(spinlock)(&s->lock);
+	guard(bp_slots)(s);
 	from = bp_slot_type(bp->attr.bp_type);
 	if (from == to) {
 		bp->attr.bp_type = bp_type;

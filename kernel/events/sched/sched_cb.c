@@ -68,6 +68,6 @@ void perf_sched_cb_flush(void)
 {
 	if (!atomic_read(&perf_nr_switch_events))
 		return;
-	guard(irqsave)();
+	guard(perf_irqs)();
 	perf_sched_cb_switch(current, false);
 }
