@@ -18,13 +18,6 @@ static bool control_is_moving(const struct perf_event *event)
 	return event->attach_state & PERF_ATTACH_MOVING;
 }
 
-/* The driver of a counter PMU updates the user pages of its events. */
-static void control_update_page(struct perf_event *event)
-{
-	if (!perf_pmu_has_counters(event->pmu))
-		perf_event_update_userpage(event);
-}
-
 /* The times of siblings depend on their leader's state: update their user pages, too. */
 static void control_update_pages(struct perf_event *event)
 {
@@ -33,11 +26,11 @@ static void control_update_pages(struct perf_event *event)
 	/* The count of a CPU's context is not kept when its events migrate. */
 	if (likely(event->ctx->task && !event->ctx->nr_mapped))
 		return;
-	control_update_page(event);
+	perf_event_update_userpage(event);
 	if (event != event->group_leader)
 		return;
 	for_each_group_sibling(sibling, event)
-		control_update_page(sibling);
+		perf_event_update_userpage(sibling);
 }
 
 /**

@@ -429,8 +429,10 @@ static bool page_time_of_a_counter(void)
 
 	if (!event_available(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES))
 		skip_case("no cycle counter");
+	if (!page_follows(attr, 0, -1) || !page_follows(attr, -1, 0))
+		return false;
 	if (access < 0)
-		return page_follows(attr, 0, -1);
+		return true;
 	attr.config1 = 2;	/* arm64: user space may read it */
 	sysctl_set("perf_user_access", 1);
 	good = page_follows(attr, 0, -1);
