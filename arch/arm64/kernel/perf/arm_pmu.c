@@ -262,7 +262,8 @@ static int armpmu_add(struct perf_event *event, int flags)
 	hw->state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	armpmu->disable(event);
 	hw_events->events[idx] = event;
-	if (flags & PERF_EF_START)
+	/* A throttled event starts when it is unthrottled. */
+	if (flags & PERF_EF_START && hw->interrupts != PERF_THROTTLED)
 		armpmu_start(event, PERF_EF_RELOAD);
 
 	perf_event_update_userpage(event);
