@@ -169,6 +169,7 @@ static struct kunit_suite arm_pmu_suite = {
 	.exit		= test_pmu_end,
 	.test_cases	= arm_pmu_cases,
 };
+
 kunit_test_suite(arm_pmu_suite);
 
 MODULE_DESCRIPTION("KUnit tests of the framework of arm_pmu");
