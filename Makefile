@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # The targets are listed by "make help". Variables:
-#   ARCH=arm64|x86_64   BUILD=dir (build)   O=dir (object directory of "kernel" and "stock")
+#   ARCH=arm64|x86_64   BUILD=dir (build)   O=dir (objects of "configure", "kernel", "stock", "debug")
 #   JOBS=n   TARBALL=linux-source-6.12.tar.xz   KERNEL=ours|stock|debug   CMD='...'   SMP=n
-#   ICOUNT=shift   PMU=name   TIMEOUT=seconds   APPEND='kernel parameters'   QEMU_ARGS='...'
+#   ICOUNT=shift   PMU=name   CPU=name   MEM=megabytes   FILES='...'   TIMEOUT=seconds
+#   APPEND='kernel parameters'   QEMU=program   QEMU_ARGS='...'
 
 # A path with a blank would be two words of a recipe, and Kbuild has no such paths.
 $(foreach path,CURDIR BUILD O TARBALL,$(if $(word 2,$($(path))),$(error \

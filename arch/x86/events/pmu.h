@@ -6,9 +6,10 @@
  * for each. The registers of a kind of PMU (struct x86_pmu_regs) and the events that a line of
  * processors counts (struct x86_model) are data, see archperf.c, intel/, amd/ and zhaoxin/.
  *
- * Layers: a file calls files of the rows above its own and files to its left in its own row. The
- * Makefile has the same order. There are two exceptions: counter loads what intel/pebs_store needs
- * for a counter that it programs, and event_init passes precise events on to amd/ibs.
+ * Order: a file calls files of the rows above its own and files to its left in its own row. The
+ * Makefile has the same order. There are three exceptions: counter loads what intel/pebs_store
+ * needs for a counter that it programs, event_init passes precise events on to amd/ibs, and
+ * exclusive stops branch recording by lbr.
  *
  *	no hardware	pmu assign probe exclusive callchain branch intel/p4 intel/pebs_record
  *			intel/datasrc, tables of models

@@ -105,7 +105,7 @@ typedef void (*perf_overflow_handler_t)(struct perf_event *event, struct perf_sa
 					struct pt_regs *regs);
 
 /**
- * struct perf_sample_layout - layout of an event's samples, compiled when the event is opened
+ * struct perf_sample_layout - layout of an event's samples, computed when the event is opened
  * @nr_words: number of @word entries
  * @nr_fields: number of @field entries
  * @rest: there is something to do behind the words: @nr_fields is not 0, or wakeup_events are set

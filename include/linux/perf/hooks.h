@@ -468,9 +468,10 @@ static inline void perf_restore_debug_store(void)				{ }
 #ifdef CONFIG_PERF_EVENTS
 
 /**
- * perf_event_init_cpu - let the events of a CPU count if the CPU is online
+ * perf_event_init_cpu - accept events on a CPU that is online
  * @cpu: number of the CPU
  *
+ * Those that exist start in CPUHP_AP_PERF_EVENTS_ONLINE, when the drivers have prepared the CPU.
  * Nothing is done in CPUHP_PERF_PREPARE, where the CPU is offline.
  *
  * Context: CPU hotplug, may sleep

@@ -58,7 +58,7 @@ struct hw_perf_event_extra {
  * @pwr_acc: accumulated power (AMD power PMU)
  * @ptsc: time stamp of the last reading (AMD power PMU)
  * @info: breakpoint in the architecture's format
- * @bp_list: entry in the breakpoint slot accounting
+ * @bp_list: entry in the accounts of claimed debug registers
  * @iommu_bank: counter bank (AMD IOMMU PMU)
  * @iommu_cntr: counter in the bank (AMD IOMMU PMU)
  * @padding: unused
@@ -148,7 +148,7 @@ struct hw_perf_event {
 #define PERF_PMU_CAP_NO_NMI		0x0002	/* overflows are not handled in NMI */
 #define PERF_PMU_CAP_AUX_NO_SG		0x0004	/* AUX area contiguous if overwritten, else large */
 #define PERF_PMU_CAP_EXTENDED_REGS	0x0008	/* can sample those in PERF_REG_EXTENDED_MASK */
-#define PERF_PMU_CAP_EXCLUSIVE		0x0010	/* one event per context */
+#define PERF_PMU_CAP_EXCLUSIVE		0x0010	/* see perf_exclusive_get() */
 #define PERF_PMU_CAP_ITRACE		0x0020	/* instruction trace */
 #define PERF_PMU_CAP_NO_EXCLUDE		0x0040	/* cannot exclude privilege levels */
 #define PERF_PMU_CAP_AUX_OUTPUT		0x0080	/* its samples can be written to an AUX area */
@@ -166,7 +166,7 @@ struct hw_perf_event {
  * @PERF_PMU_SCOPE_SYS_WIDE: all CPUs
  * @PERF_PMU_MAX_SCOPE: number of scopes
  *
- * An event of a shared PMU may be opened on any CPU and counts on the domain's designated CPU.
+ * An event of a shared PMU may be opened on any CPU and counts on the instance's designated CPU.
  */
 enum perf_pmu_scope {
 	PERF_PMU_SCOPE_NONE	= 0,
@@ -406,7 +406,7 @@ void perf_pmu_resched(struct pmu *pmu);
 
 /**
  * perf_pmu_migrate_context - move a PMU's events from one CPU to another
- * @pmu: PMU with events that can count on any CPU of a domain
+ * @pmu: PMU with events that can count on any CPU of an instance
  * @src_cpu: source; may be about to be offlined
  * @dst_cpu: destination, online
  *

@@ -25,9 +25,10 @@ void *perf_event_task_data(const struct perf_event *event);
  * @pmu: PMU with that callback
  *
  * The callback is called for a task that leaves before the events of the task are stopped, and for
- * a task that arrives after the events of that task are started, with rq->lock held and NULL as the
- * PMU context. Requests are counted. pmu::event_init sets PERF_ATTACH_SCHED_CB for events that need
- * requests, because an event of a CPU does not enable the hooks of the scheduler otherwise.
+ * a task that arrives after the events of that task are started, with interrupts off, rq->lock held
+ * and NULL as the PMU context; at exit and exec for the task that runs, without rq->lock. Requests
+ * are counted. pmu::event_init sets PERF_ATTACH_SCHED_CB for events that need requests, because an
+ * event of a CPU does not enable the hooks of the scheduler otherwise.
  *
  * Context: interrupts off, not NMI
  */

@@ -276,7 +276,7 @@ static bool exclusive_replace(struct perf_event *event, int cpu, struct perf_eve
 }
 
 /**
- * perf_exclusive_get - reserve an exclusive PMU for a new event
+ * perf_exclusive_get - claim an exclusive PMU for a new event
  * @event: new event of any PMU
  *
  * An exclusive PMU is used by task events or by CPU events, not by both at a time. CPU events
@@ -290,15 +290,15 @@ static bool exclusive_replace(struct perf_event *event, int cpu, struct perf_eve
 int perf_exclusive_get(struct perf_event *event)
 {
 	struct pmu *pmu = event->pmu;
-	bool reserved;
+	bool claimed;
 
 	if (!is_exclusive_pmu(pmu))
 		return 0;
 	if (event->attach_state & PERF_ATTACH_TASK)
-		reserved = atomic_dec_unless_positive(&pmu->exclusive_cnt);
+		claimed = atomic_dec_unless_positive(&pmu->exclusive_cnt);
 	else
-		reserved = atomic_inc_unless_negative(&pmu->exclusive_cnt);
-	if (!reserved)
+		claimed = atomic_inc_unless_negative(&pmu->exclusive_cnt);
+	if (!claimed)
 		return perf_refuse(-EBUSY,
 				   "type: the exclusive PMU is used for tasks, or for CPUs");
 	event->attach_state |= PERF_ATTACH_EXCLUSIVE;
@@ -325,9 +325,9 @@ void perf_exclusive_put(struct perf_event *event)
 }
 
 /**
- * perf_exclusive_migrate - move the reservation of a CPU's event to another CPU
+ * perf_exclusive_migrate - move the claim of a CPU's event to another CPU
  * @event: CPU event of any PMU; event->cpu is still the old CPU
- * @to: the new CPU; an event of the same PMU that is there stays the one with the reservation
+ * @to: the new CPU; an event of the same PMU that is there stays the one with the claim
  *
  * Context: any
  */

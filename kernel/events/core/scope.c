@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * PMUs that several CPUs share: one online CPU of each domain is designated for the domain's
- * events.
+ * PMUs that several CPUs share: one online CPU of each instance is designated for the
+ * instance's events.
  *
  * Locks: the masks change in CPU hotplug callbacks only.
  */
@@ -34,7 +34,7 @@ noinline const struct cpumask *perf_scope_siblings(unsigned int scope, int cpu)
 }
 
 /**
- * perf_scope_designated - designated CPUs of a scope, one for each domain
+ * perf_scope_designated - designated CPUs of a scope, one for each instance
  * @scope: PERF_PMU_SCOPE_*
  *
  * Context: any
@@ -48,11 +48,11 @@ const struct cpumask *perf_scope_designated(unsigned int scope)
 }
 
 /**
- * perf_scope_place - bind a new event to the designated CPU of its domain
+ * perf_scope_place - bind a new event to the designated CPU of its instance
  * @event: new CPU event of a PMU with a scope
  *
  * Context: process context
- * Return: 0, or -ENODEV if no CPU of the domain is online
+ * Return: 0, or -ENODEV if no CPU of the instance is online
  */
 int perf_scope_place(struct perf_event *event)
 {
@@ -84,9 +84,9 @@ static void scope_hand_over(unsigned int scope, int from, int to,
 }
 
 /**
- * perf_scope_cpu_online - designate a CPU for its domains that have no designated CPU
+ * perf_scope_cpu_online - designate a CPU for its instances that have no designated CPU
  * @cpu: CPU that is coming up
- * @migrate: moves a PMU's events from one CPU to another: when @cpu was the last of its domain to
+ * @migrate: moves a PMU's events from one CPU to another: when @cpu was the last of its instance to
  *	be unplugged its events stayed, and another one may be designated now
  *
  * Context: CPU hotplug callback, may sleep
@@ -108,7 +108,7 @@ void perf_scope_cpu_online(int cpu, void (*migrate)(struct pmu *pmu, int from, i
 }
 
 /**
- * perf_scope_cpu_offline - designate other CPUs for the domains of a CPU
+ * perf_scope_cpu_offline - designate other CPUs for the instances of a CPU
  * @cpu: CPU that is being unplugged
  * @migrate: moves a PMU's events from one CPU to another
  *

@@ -98,7 +98,7 @@ void perf_log_itrace_start(struct perf_event *event);
 
 /**
  * perf_get_recursion - enter code that must not be entered again in the same kind of context
- * @recursion: counters by interrupt_context_level(), of a task or a CPU
+ * @recursion: counts by interrupt_context_level(), of a task or a CPU
  *
  * Context: any, NMI included; preemption off
  * Return: value for perf_put_recursion(); -1 if the code is active in this kind of context

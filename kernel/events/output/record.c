@@ -134,7 +134,7 @@ void perf_log_lost_samples(struct perf_event *event, u64 lost)
  * perf_log_itrace_start - write an ITRACE_START record for an instruction trace
  * @event: event that is about to be added on this CPU; the record has the current task's ids
  *
- * The record is written once for each event: see perf_event_itrace_started().
+ * The record is written at each pmu::add until the driver calls perf_event_itrace_started().
  *
  * Context: interrupts off
  */

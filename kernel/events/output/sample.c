@@ -3,7 +3,7 @@
  * Samples: their fields, in which order, of which size, and what writes them.
  *
  * One table, sample_fields, describes the fields, in the order of the record. When an event is
- * opened perf_event_sample_sizes() compiles its perf_event::layout from the table:
+ * opened perf_event_sample_sizes() computes its perf_event::layout from the table:
  *
  *   word	fields up to PERIOD, words of struct perf_sample_data: copied in one loop
  *   field	the others, each written by its function
@@ -480,7 +480,7 @@ static void sample_layout_add(struct perf_sample_layout *layout, unsigned int i)
 }
 
 /**
- * perf_event_sample_sizes - compile the layout of an event's samples
+ * perf_event_sample_sizes - compute the layout of an event's samples
  * @event: event with its final attributes
  *
  * Sets perf_event::layout, header_size and id_header_size (bytes). The sum of the sizes is the
