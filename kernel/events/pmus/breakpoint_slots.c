@@ -219,11 +219,20 @@ static void bp_release(struct bp_slots *s, struct perf_event *bp)
 static noinline void bp_slots_lock(struct bp_slots *s)
 {
 	spin_lock(&s->lock);
+	WRITE_ONCE(s->changing, true);
+	barrier();	/* a debugger may stop this CPU anywhere */
 	__release(&s->lock);
 }
 
-DEFINE_LOCK_GUARD_1(bp_slots, struct bp_slots, bp_slots_lock(_T->lock),
-		    spin_unlock(&_T->lock->lock))
+static noinline void bp_slots_unlock(struct bp_slots *s)
+{
+	__acquire(&s->lock);
+	barrier();
+	WRITE_ONCE(s->changing, false);
+	spin_unlock(&s->lock);
+}
+
+DEFINE_LOCK_GUARD_1(bp_slots, struct bp_slots, bp_slots_lock(_T->lock), bp_slots_unlock(_T->lock))
 
 /**
  * bp_slots_claim - claim a register for a breakpoint
@@ -298,7 +307,7 @@ int bp_slots_retype(struct bp_slots *s, struct perf_event *bp, u32 bp_type)
  */
 int bp_slots_claim_stopped(struct bp_slots *s, struct perf_event *bp)
 {
-	if (spin_is_locked(&s->lock))
+	if (READ_ONCE(s->changing))
 		return -EBUSY;
 	if (bp->hw.target)
 		return -EOPNOTSUPP;
@@ -315,7 +324,7 @@ int bp_slots_claim_stopped(struct bp_slots *s, struct perf_event *bp)
  */
 int bp_slots_release_stopped(struct bp_slots *s, struct perf_event *bp)
 {
-	if (spin_is_locked(&s->lock))
+	if (READ_ONCE(s->changing))
 		return -EBUSY;
 	if (bp->hw.target)
 		return -EOPNOTSUPP;

@@ -68,6 +68,7 @@ struct bp_type_claims {
 /**
  * struct bp_slots - the accounts
  * @lock: guards all members, and hw.bp_list and attr.bp_type of claimed breakpoints
+ * @changing: claims are being changed, for readers that cannot take @lock
  * @nr_cpus: limit of CPU numbers
  * @type: claims, by enum bp_type_idx
  * @by_task: breakpoints of tasks, by task and CPU
@@ -78,6 +79,7 @@ struct bp_type_claims {
  */
 struct bp_slots {
 	spinlock_t		lock;		/* the accounts */
+	bool			changing;
 	unsigned int		nr_cpus;
 	struct bp_type_claims	type[TYPE_MAX];
 	DECLARE_HASHTABLE(by_task, BP_HASH_BITS);
