@@ -134,8 +134,9 @@ static void clock_timer_init(struct perf_event *event)
 
 static void clock_start(struct perf_event *event, int flags)
 {
-	event->hw.state = 0;
 	clock_mark(event);
+	barrier();	/* an NMI may read the event */
+	event->hw.state = 0;
 	if (is_sampling_event(event))
 		clock_timer_start(event);
 }
