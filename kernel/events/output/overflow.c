@@ -77,7 +77,8 @@ static noinline bool overflow_bpf_passes(struct perf_event *event, struct perf_s
 	if (!prog || prog->type != BPF_PROG_TYPE_PERF_EVENT)
 		return true;
 	/* bpf_get_attach_cookie() takes it from the event of the context. */
-	event->bpf_cookie = top->bpf_cookie;
+	if (event != top)
+		event->bpf_cookie = top->bpf_cookie;
 	return overflow_bpf_run(prog, event, data, regs);
 }
 
