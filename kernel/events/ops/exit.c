@@ -215,7 +215,10 @@ static struct perf_event_context *exit_take_context(struct task_struct *task)
 	return ctx;
 }
 
-/* The events that the task has opened, for any task or CPU, lose their owner. */
+/*
+ * The events that the task has opened, for any task or CPU, lose their owner: the task exits, or
+ * execs a program that others may not inspect.
+ */
 static void exit_clear_owners(struct task_struct *task)
 {
 	struct perf_event *event, *next;
@@ -232,9 +235,7 @@ void perf_event_exit_task(struct task_struct *child)
 {
 	struct perf_event_context *ctx;
 
-	if (child->flags & PF_EXITING)
-		exit_clear_owners(child);
-
+	exit_clear_owners(child);
 	if (child == current)
 		perf_sched_cb_flush();
 	ctx = exit_take_context(child);

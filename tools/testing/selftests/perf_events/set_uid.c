@@ -457,6 +457,31 @@ static bool open_races_with_exec(void)
 	       expect_between("EACCES", r.denied, ROUNDS, UINT64_MAX);
 }
 
+/* The result of the new program: 0 if the event that it inherited counts on. */
+static int status_after_prctl(const char *path)
+{
+	struct perf_event_attr attr = fault_attr();
+	pid_t parent = getpid(), pid = fork_child();
+	int status;
+
+	if (!pid) {
+		attr.disabled = 0;
+		MUST(dup2(MUST(perf_open(&attr, parent, -1, -1, 0)), TELL_FD));
+		exec_word(path, "prctl");
+	}
+	while (!waitpid(pid, &status, WNOHANG))
+		fault_pages(2);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* PR_TASK_PERF_EVENTS_DISABLE is for the events of the program, not of the one before it. */
+static bool prctl_of_new_program(void)
+{
+	become_nobody();
+	return expect_eq("ordinary, stopped", status_after_prctl(ordinary), 1) &
+	       expect_eq("unreadable, counts on", status_after_prctl(unreadable), 0);
+}
+
 static const struct test tests[] = {
 	{ "exec of a set-uid program ends an event", plain_event_ends },
 	{ "exec of a set-gid program ends an event", ends_at_set_gid },
@@ -472,6 +497,7 @@ static const struct test tests[] = {
 	{ "records do not show the new program", records_end },
 	{ "an open after exec is refused", opened_afterwards },
 	{ "an open during exec counts nothing of the new program", open_races_with_exec },
+	{ "an unreadable program does not own the events of the one before", prctl_of_new_program },
 };
 
 static void write_byte(void)
@@ -517,6 +543,16 @@ static void read_own(void)
 	exit(!(good & expect_eq("after", perf_count(TELL_FD), before)));
 }
 
+static void disable_events(void)
+{
+	uint64_t before;
+
+	MUST(prctl(PR_TASK_PERF_EVENTS_DISABLE));
+	before = perf_count(TELL_FD);
+	sleep_ms(50);
+	exit(perf_count(TELL_FD) == before);
+}
+
 static const struct {
 	const char	*word;
 	void		(*work)(void);
@@ -525,6 +561,7 @@ static const struct {
 	{ "fork-faults", fork_faults },
 	{ "faults-exit", faults_exit },
 	{ "read", read_own },
+	{ "prctl", disable_events },
 };
 
 static void install_program(const char *path, gid_t gid, mode_t mode)
