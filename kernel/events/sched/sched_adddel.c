@@ -42,7 +42,8 @@ static bool adddel_pmu_is_here(const struct perf_event *leader)
 	struct perf_event_context *ctx = leader->ctx;
 	struct pmu *pmu = leader->pmu_ctx->pmu;
 
-	if (likely(!pmu->filter) || !ctx->task)
+	/* Without a bound event there is no perf_adddel_rebind(): the PMU is on all CPUs. */
+	if (likely(!pmu->filter) || !ctx->task || !ctx->nr_bound)
 		return true;
 	if (ctx->active_cpu >= 0)
 		return perf_pmu_supports_cpu(pmu, ctx->active_cpu);
@@ -211,10 +212,13 @@ static void adddel_rebind_group(struct perf_event *leader, int cpu)
 
 /*
  * A group of a counter PMU that has only software members left has no slot in a schedule: saving a
- * schedule does not stop it, and a compilation may not get as far as the group.
+ * schedule does not stop it, and a compilation may not get as far as the group. A group with slots
+ * that is bound to no CPU is the schedule's: it may have to wait for a counter.
  */
 static void adddel_rebind_counters(struct perf_event *leader, int cpu)
 {
+	if (leader->cpu < 0)
+		return;
 	if (leader->cpu != cpu || !perf_sched_group_needs_slots(leader->pmu_ctx->pmu, leader))
 		adddel_rebind_group(leader, cpu);
 }

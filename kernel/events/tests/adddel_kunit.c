@@ -4,6 +4,7 @@
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/delay.h>
+#include <linux/kthread.h>
 
 #include "helpers.h"
 #include "meter_pmu.h"
@@ -328,6 +329,39 @@ static void test_task_on_other_kind_of_cpu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&m->active), 0);
 }
 
+static void adddel_accept(struct pmu *pmu, int cpu, bool *refused)
+{
+	*refused = false;
+}
+
+static int adddel_sleeper(void *unused)
+{
+	while (!kthread_should_stop())
+		msleep(1);
+	return 0;
+}
+
+/* pmu::filter rejects no CPU: an event that is enabled while its task sleeps starts with the task. */
+static void test_filter_that_rejects_nothing(struct kunit *test)
+{
+	struct perf_event_attr attr;
+	struct meter *m = test->priv;
+	struct task_struct *task;
+	struct perf_event *event;
+
+	m->pmu.filter = adddel_accept;
+	set_up(test, LONG_MS);
+	task = kthread_create(adddel_sleeper, NULL, "perf-adddel");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	attr = meter_attr(m);
+	event = meter_open(test, &attr, -1, task, NULL);
+	wake_up_process(task);
+	msleep(50);
+	expect_state(test, event, ACTIVE);
+	meter_close_all(m);
+	kthread_stop(task);
+}
+
 static struct kunit_case adddel_cases[] = {
 	KUNIT_CASE(test_drivers_prepare_cpus_first),
 	KUNIT_CASE(test_pinned_before_flexible),
@@ -339,6 +373,7 @@ static struct kunit_case adddel_cases[] = {
 	KUNIT_CASE(test_failure_stops_nothing),
 	KUNIT_CASE(test_flexible_take_turns),
 	KUNIT_CASE(test_task_on_other_kind_of_cpu),
+	KUNIT_CASE(test_filter_that_rejects_nothing),
 	{ }
 };
 

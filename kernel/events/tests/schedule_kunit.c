@@ -9,6 +9,7 @@
 #include <linux/prandom.h>
 
 #include "fake_pmu.h"
+#include "helpers.h"
 
 /* The counter of an event; -1 if the event is not loaded. */
 static int counter_of(struct fake_pmu *f, struct perf_event *event)
@@ -559,6 +560,52 @@ static void test_counts_are_of_own_counter(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count_of(event), 13);
 }
 
+static void accept_all(struct pmu *pmu, int cpu, bool *refused)
+{
+	*refused = false;
+}
+
+static struct perf_event *open_of_task(struct kunit *test, int cpu)
+{
+	struct fake_pmu *f = test->priv;
+	struct perf_event_attr attr = fake_pmu_attr(f, FAKE_ALL);
+	struct perf_event *event;
+
+	event = perf_event_create_kernel_counter(&attr, cpu, current, NULL, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(event));
+	f->event[f->nr++] = event;
+	return event;
+}
+
+/*
+ * A task with an event that is bound to a CPU moves between CPUs of a PMU with pmu::filter: the
+ * event starts and stops, and what waits for a counter goes on waiting.
+ */
+static void test_waiting_events_wait_after_a_move(struct kunit *test)
+{
+	struct fake_pmu *f = test->priv;
+	struct perf_event *bound;
+
+	need_two_cpus(test);
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(FAKE_CPU)), 0);
+	f->pmu.filter = accept_all;
+	bound = open_of_task(test, FAKE_CPU);
+	for (int i = 0; i < FAKE_COUNTERS + 2; i++)
+		open_of_task(test, -1);
+	for (int i = 0; i < 4; i++) {
+		unsigned int active = 0;
+
+		KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(!(i & 1))), 0);
+		for (int n = 0; n < f->nr; n++)
+			active += f->event[n]->state == PERF_EVENT_STATE_ACTIVE;
+		KUNIT_EXPECT_EQ_MSG(test, active, FAKE_COUNTERS, "move %d", i);
+		if (!(i & 1))
+			KUNIT_EXPECT_EQ(test, (int)bound->state, PERF_EVENT_STATE_INACTIVE);
+	}
+	fake_pmu_close_all(f);
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+}
+
 static struct kunit_case schedule_cases[] = {
 	KUNIT_CASE(test_what_fits_runs),
 	KUNIT_CASE(test_counts_are_of_own_counter),
@@ -581,6 +628,7 @@ static struct kunit_case schedule_cases[] = {
 	KUNIT_CASE(test_groups_that_fail),
 	KUNIT_CASE(test_rotation_is_fair),
 	KUNIT_CASE(test_no_turns_without_need),
+	KUNIT_CASE(test_waiting_events_wait_after_a_move),
 	{ }
 };
 
