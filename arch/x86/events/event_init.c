@@ -67,8 +67,7 @@ u64 x86_generic_select(const struct x86_pmu *xpmu, unsigned int id)
 	if (id >= PERF_COUNT_HW_MAX)
 		return 0;
 	/* Reference cycles have no selection: 0x0300 denotes their fixed counter. */
-	if (id == PERF_COUNT_HW_REF_CPU_CYCLES && xpmu->counters & X86_FIXED(2) &&
-	    !(model->flags & X86_MODEL_CODE_0))
+	if (id == PERF_COUNT_HW_REF_CPU_CYCLES && xpmu->counters & X86_FIXED(2))
 		return 0x0300;
 	if (model->generic && model->generic[id] &&
 	    !(model->flags & X86_MODEL_ARCH_FIRST && x86_archperf_has_event(xpmu, id)))
@@ -186,8 +185,6 @@ static u64 x86_counters_by_rule(const struct x86_pmu *xpmu, u64 config)
 	/* A fixed counter has levels, and no other bits of a selection. */
 	u64 able = bare & ~X86_SELECT_UMASK ? general : xpmu->counters;
 
-	if (xpmu->model->flags & X86_MODEL_CODE_0 && !(bare & X86_SELECT_CODE))
-		return general;
 	for (; rule && rule->mask; rule++)
 		if ((config & rule->mask) == rule->match)
 			return (rule->counters & able) | fixed;

@@ -244,7 +244,6 @@ struct x86_period_limit {
 #define X86_MODEL_USER_LOW	BIT(10)	/* erratum: counters 4..7 cannot count user mode alone */
 #define X86_MODEL_PREPARE	BIT(11)	/* erratum: selects need x86_select_prepare() */
 #define X86_MODEL_ARCH_FIRST	BIT(12)	/* @generic is for events that CPUID does not report */
-#define X86_MODEL_CODE_0	BIT(3)	/* code 0 is an event, and denotes no fixed counter */
 #define X86_MODEL_NODE		BIT(13)	/* northbridge events claim counters, see amd/node.c */
 
 /**

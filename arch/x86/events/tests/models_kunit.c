@@ -804,21 +804,48 @@ static void zhaoxin_generic_events_have_counters(struct kunit *test)
 	}
 }
 
-/* ZX-D and later: 0300H is what the instruction cache is accessed for, and no fixed counter's. */
-static void zhaoxin_code_0_is_an_event(struct kunit *test)
+/* Of the fixed counters only the first one is Intel's: 0300H and 003CH are events as any other. */
+static void zhaoxin_fixed_counters_are_its_own(struct kunit *test)
 {
-	static const struct x86_model * const models[] = { &zxd_model, &zxe_model };
-	struct x86_pmu xpmu = { .counters = ARCH(4, 3), .arch_len = 7 };
+	static const u8 models[] = { 0x1b, 0x3b };
 
 	for (int i = 0; i < ARRAY_SIZE(models); i++) {
-		xpmu.model = models[i];
+		const struct zhaoxin_part *part = zhaoxin_find_part(7, models[i], 0);
+		struct x86_pmu xpmu = { .arch_len = 7 };
+
+		KUNIT_ASSERT_NOT_NULL(test, part);
+		xpmu.model = part->model;
+		xpmu.counters = GENERAL(4) | part->fixed;
 		KUNIT_EXPECT_EQ(test, x86_rule_counters(&xpmu, 0x0300), GENERAL(4));
 		KUNIT_EXPECT_EQ(test, x86_rule_counters(&xpmu, 0x0700), GENERAL(4));
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(&xpmu, 0x003c), GENERAL(4));
 		KUNIT_EXPECT_EQ(test, x86_rule_counters(&xpmu, 0x00c0),
 				GENERAL(4) | X86_FIXED(0));
 		KUNIT_EXPECT_EQ(test, x86_generic_select(&xpmu, PERF_COUNT_HW_REF_CPU_CYCLES),
 				0ULL);
+		KUNIT_EXPECT_EQ(test, x86_generic_select(&xpmu,
+							 PERF_COUNT_HW_STALLED_CYCLES_FRONTEND),
+				0x1800101ULL);
+		KUNIT_EXPECT_EQ(test, x86_generic_select(&xpmu,
+							 PERF_COUNT_HW_STALLED_CYCLES_BACKEND),
+				0x040fULL);
 	}
+}
+
+/* ZX-C has cycles alone, and no fixed counter. VIA Nano is no ZX-C, but for late steppings. */
+static void zhaoxin_nano_is_left_alone(struct kunit *test)
+{
+	const struct zhaoxin_part *zxc = zhaoxin_find_part(6, 0x0f, 0x0e);
+
+	KUNIT_ASSERT_NOT_NULL(test, zxc);
+	KUNIT_EXPECT_PTR_EQ(test, zxc->model, &zxc_model);
+	KUNIT_EXPECT_EQ(test, zxc->fixed, 0ULL);
+	KUNIT_EXPECT_EQ(test, zxc->model->generic[PERF_COUNT_HW_CPU_CYCLES], 0x0082ULL);
+	for (unsigned int id = PERF_COUNT_HW_INSTRUCTIONS; id < PERF_COUNT_HW_MAX; id++)
+		KUNIT_EXPECT_EQ(test, zxc->model->generic[id], 0ULL);
+	KUNIT_EXPECT_PTR_EQ(test, zhaoxin_find_part(6, 0x19, 0), zxc + 1);
+	KUNIT_EXPECT_NULL(test, zhaoxin_find_part(6, 0x0f, 0x0d));
+	KUNIT_EXPECT_NULL(test, zhaoxin_find_part(7, 0x5b, 0));
 }
 #endif
 
@@ -864,7 +891,8 @@ static struct kunit_case x86_pmu_models_cases[] = {
 #endif
 #ifdef CONFIG_CPU_SUP_ZHAOXIN
 	KUNIT_CASE(zhaoxin_generic_events_have_counters),
-	KUNIT_CASE(zhaoxin_code_0_is_an_event),
+	KUNIT_CASE(zhaoxin_fixed_counters_are_its_own),
+	KUNIT_CASE(zhaoxin_nano_is_left_alone),
 #endif
 	{ }
 };
