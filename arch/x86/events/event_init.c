@@ -602,7 +602,9 @@ static int x86_init_claim(const struct x86_pmu *xpmu, struct perf_event *event)
 	}
 	if (amd_node_has_event(xpmu, event))
 		return amd_node_claim(event);
-	if (event->hw.extra_reg.reg && x86_extra_is_shared(xpmu))
+	/* Each thread has its own latency threshold: SDM 4, MSR_PEBS_LD_LAT. */
+	if (event->hw.extra_reg.reg && event->hw.extra_reg.idx != X86_EXTRA_LOAD_LATENCY &&
+	    x86_extra_is_shared(xpmu))
 		ret = x86_extra_claim(xpmu, event);
 	if (!ret && event->hw.flags & X86_EVENT_BRANCHES && x86_extra_is_shared(xpmu) &&
 	    xpmu->branches->flags & X86_BRANCHES_HT_SHARED)
