@@ -196,8 +196,9 @@ void x86_extra_load(struct x86_pmu_cpu *cpu, struct perf_event *event, bool alte
 
 	reg->alloc = alternate;
 	event->hw.config = x86_extra_select(cpu->pmu, event->hw.config, id);
-	/* Another CPU can have written a shared register since. */
-	if (cpu->extra[id] != reg->config || event->hw.flags & X86_EVENT_SHARED_EXTRA) {
+	/* Another CPU can have written a shared register since, and ~0 is cached if unknown. */
+	if (cpu->extra[id] != reg->config || reg->config == ~0ULL ||
+	    event->hw.flags & X86_EVENT_SHARED_EXTRA) {
 		cpu->extra[id] = reg->config;
 		x86_extra_write(x, reg->config);
 	}
