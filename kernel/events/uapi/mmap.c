@@ -248,9 +248,18 @@ static void mmap_find_page_event(struct perf_buffer *rb)
 	WRITE_ONCE(rb->page_event, mapped);
 }
 
+/* Clears the user page, after page_clears was raised. It is another event's then, or none's. */
+static void mmap_clear_page(struct perf_buffer *rb)
+{
+	perf_event_clear_userpage(rb);
+	guard(perf_buffers)();
+	if (!rb->page_event && !rb->page_clears)
+		mmap_find_page_event(rb);
+}
+
 /*
  * Removes a mapping. True if it was the buffer's last; @event_last is set for the event's,
- * @page_last if the user page is that of the event, too.
+ * @page_last if the user page was that of the event and has to be cleared.
  */
 static bool mmap_drop_vma(struct perf_event *event, struct perf_buffer *rb, bool *event_last,
 			  bool *page_last)
@@ -259,7 +268,8 @@ static bool mmap_drop_vma(struct perf_event *event, struct perf_buffer *rb, bool
 
 	guard(perf_buffers)();
 	*event_last = atomic_dec_and_test(&event->mmap_count);
-	*page_last = *event_last && rb->page_event == event;
+	*page_last = *event_last && rb->page_event == event && rb->mmap_count > 1;
+	rb->page_clears += *page_last;
 	if (*event_last)
 		perf_buffer_detach(event);
 
@@ -294,8 +304,8 @@ static void mmap_vma_close(struct vm_area_struct *vma)
 	}
 	if (last)
 		mmap_uncharge(&rb->charge);
-	else if (page_last)
-		perf_event_clear_userpage(rb);
+	if (page_last)
+		mmap_clear_page(rb);
 	perf_buffer_put(rb);
 }
 
@@ -441,7 +451,7 @@ static struct perf_buffer *mmap_data(struct perf_event *event, struct vm_area_st
 	if (IS_ERR(rb))
 		return rb;
 	if (shared)
-		perf_event_clear_userpage(rb);
+		mmap_clear_page(rb);
 	else if (rb->mapped_by_other_mm)
 		mmap_call_ctx(event, mmap_update_here);
 	return rb;

@@ -644,6 +644,38 @@ static bool unmapped_beside_a_page(void)
 
 #endif
 
+/*
+ * The data are unmapped while an area of the buffer stays. An event that maps the buffer then is
+ * described by the page, once the area is gone.
+ */
+static bool unmapped_before_the_area(void)
+{
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS), aux = aux_attr(64);
+	volatile struct perf_event_mmap_page *page;
+	struct area data, area = { };
+	int fd;
+
+	data = open_data(attr);
+	area.fd = open_self(&aux, -1);
+	area.user = data.user;
+	if (ioctl(area.fd, PERF_EVENT_IOC_SET_OUTPUT, data.fd) ||
+	    map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
+		fail_case("an area in another event's buffer");
+	munmap((void *)data.user, (1 + DATA_PAGES) * getpagesize());
+	attr.disabled = 1;
+	fd = open_self(&attr, -1);
+	MUST(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, area.fd));
+	page = mmap(NULL, (1 + DATA_PAGES) * getpagesize(), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		    0);
+	if (page == MAP_FAILED)
+		fail_case("mmap");
+	munmap(area.aux, area.aux_bytes);
+	event_enable(fd);
+	spin_ms(5);
+	event_disable(fd);
+	return expect_between("enabled by the page", page->time_enabled, 5000000, UINT64_MAX);
+}
+
 static const struct test tests[] = {
 	{ "a group with a trace counts only with an AUX area", group_waits },
 	{ "an enabled event begins once its area is mapped", mapped_late },
@@ -662,6 +694,7 @@ static const struct test tests[] = {
 	{ "a running event changes its area by SET_OUTPUT", changes_running },
 	{ "an area is unmapped by one of two events", unmapped_by_one },
 	{ "an area is unmapped from the buffer of a counting event", unmapped_beside_a_page },
+	{ "the data are unmapped before an area of the same buffer", unmapped_before_the_area },
 };
 
 TESTS_MAIN_SETUP(tests, aux_setup)

@@ -5,6 +5,7 @@
 #include "events.h"
 #include "expect.h"
 #include "harness.h"
+#include "processes.h"
 #include "require.h"
 #include "workloads.h"
 
@@ -117,9 +118,50 @@ static bool page_of_counter(void)
 	return page_is_shared(&attr);
 }
 
+/* Another process unmaps an event while this one maps a second one. Is the page of the latter? */
+static bool page_after_exit(struct perf_event_attr *attr)
+{
+	int fd = MUST(perf_open(attr, 0, -1, -1, 0)), other = MUST(perf_open(attr, 0, -1, -1, 0));
+	struct gate mapped = gate_new(), go = gate_new();
+	struct perf_event_mmap_page *user;
+	pid_t pid = fork_child();
+	bool good;
+
+	if (!pid) {
+		map_buffer(fd);
+		gate_open(&mapped);
+		gate_wait(&go);
+		_exit(0);
+	}
+	gate_wait(&mapped);
+	MUST(ioctl(other, PERF_EVENT_IOC_SET_OUTPUT, fd));
+	gate_open(&go);
+	user = map_buffer(other);
+	waitpid(pid, NULL, 0);
+	count_some(other);
+	good = user->time_enabled > 0;
+	munmap(user, 2 * page_size);
+	close(other);
+	close(fd);
+	return good;
+}
+
+static bool page_is_found_again(void)
+{
+	struct perf_event_attr attr = counting_attr(PERF_TYPE_SOFTWARE,
+						    PERF_COUNT_SW_PAGE_FAULTS);
+	unsigned int lost = 0;
+
+	page_size = sysconf(_SC_PAGESIZE);
+	for (int i = 0; i < 30; i++)
+		lost += !page_after_exit(&attr);
+	return expect_eq("pages that describe no event", lost, 0);
+}
+
 static const struct test tests[] = {
 	{ "the first page is that of the event that is mapped alone", page_of_software },
 	{ "so it is with a counter", page_of_counter },
+	{ "it is found if another process unmaps the other event meanwhile", page_is_found_again },
 };
 
 TESTS_MAIN(tests)
