@@ -115,7 +115,8 @@ static unsigned int insns_of_handler(const struct spread *n)
 
 /*
  * The samples are the periods in the count, to which the bits add nothing: as many instructions are
- * not counted as with cycles, but for a few of the handler.
+ * not counted as with cycles, but for a few of the handler; a debug kernel's handler differs by more
+ * than the bits would add in the mean.
  */
 static bool periods_are_kept(void)
 {
@@ -135,7 +136,7 @@ static bool periods_are_kept(void)
 	       expect_between("samples of ops", ops.samples, ops.count / period,
 			      (ops.count + MOST_LATE) / period) &
 	       expect_near("instructions of a handler", insns_of_handler(&ops),
-			   insns_of_handler(&cycles), 16 * scale);
+			   insns_of_handler(&cycles), scale > 1 ? 100 : 16);
 }
 
 /* As insns_of_handler(), in thousandths, for the sum of some runs. */
