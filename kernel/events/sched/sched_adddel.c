@@ -33,6 +33,15 @@ bool perf_group_may_run(const struct perf_event *leader)
 	return ctx->active_cpu == leader->cpu;
 }
 
+/* Can pmu::add be called for the group on some CPUs only? Software members run on all. */
+static bool adddel_is_partial(const struct perf_event *leader)
+{
+	struct pmu *pmu = leader->pmu_ctx->pmu;
+
+	return unlikely(pmu->filter) && leader->ctx->task && perf_pmu_is_partial(pmu) &&
+	       perf_sched_group_needs_slots(pmu, leader);
+}
+
 /*
  * Is the task's group where its PMU is? On a CPU that pmu::filter rejects the group waits without
  * an attempt, which would fail: perf_adddel_rebind() starts it elsewhere, even after a short sleep.
@@ -40,13 +49,11 @@ bool perf_group_may_run(const struct perf_event *leader)
 static bool adddel_pmu_is_here(const struct perf_event *leader)
 {
 	struct perf_event_context *ctx = leader->ctx;
-	struct pmu *pmu = leader->pmu_ctx->pmu;
 
-	/* Without a bound event there is no perf_adddel_rebind(): the PMU is on all CPUs. */
-	if (likely(!pmu->filter) || !ctx->task || !ctx->nr_bound)
+	if (!adddel_is_partial(leader))
 		return true;
 	if (ctx->active_cpu >= 0)
-		return perf_pmu_supports_cpu(pmu, ctx->active_cpu);
+		return perf_pmu_supports_cpu(leader->pmu_ctx->pmu, ctx->active_cpu);
 	ctx->last_cpu = -1;
 	return false;
 }
@@ -195,18 +202,28 @@ void perf_adddel_group_changed(struct perf_event *leader)
 	}
 }
 
+/*
+ * A flexible group that can run on several CPUs is not started here: pmu::add may have failed for
+ * it, and perf_adddel_retry() starts what waits in the order of the queue.
+ */
 static void adddel_rebind_group(struct perf_event *leader, int cpu)
 {
-	struct pmu *pmu = leader->pmu_ctx->pmu;
-	bool here = leader->cpu < 0 || leader->cpu == cpu;
+	struct perf_event_pmu_context *epc = leader->pmu_ctx;
+	bool partial = adddel_is_partial(leader);
 
-	if (leader->cpu < 0 && !pmu->filter)
+	if (leader->cpu < 0 && !partial)
 		return;
-	if (here && perf_pmu_supports_cpu(pmu, cpu)) {
-		if (leader->state == PERF_EVENT_STATE_INACTIVE)
+	if ((leader->cpu >= 0 && leader->cpu != cpu) ||
+	    (partial && !perf_pmu_supports_cpu(epc->pmu, cpu))) {
+		if (leader->state == PERF_EVENT_STATE_ACTIVE)
+			perf_group_stop(leader);
+	} else if (leader->state == PERF_EVENT_STATE_INACTIVE) {
+		if (leader->cpu >= 0 || leader->attr.pinned) {
 			perf_group_start(leader);
-	} else if (leader->state == PERF_EVENT_STATE_ACTIVE) {
-		perf_group_stop(leader);
+		} else {
+			epc->overcommitted = true;
+			epc->ctx->adddel_waiting = true;
+		}
 	}
 }
 

@@ -456,7 +456,7 @@ static __always_inline void sched_mark_leaders(const struct perf_schedule *s, u6
 
 /**
  * perf_sched_group_needs_slots - does a group need counters?
- * @pmu: counter PMU that schedules the group
+ * @pmu: hardware PMU that schedules the group
  * @leader: leader of the group
  *
  * Context: ctx->lock

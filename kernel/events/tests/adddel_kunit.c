@@ -8,6 +8,7 @@
 
 #include "helpers.h"
 #include "meter_pmu.h"
+#include "soft.h"
 
 /* No rotation while a test examines states, and one at each tick. */
 #define LONG_MS		1000000
@@ -329,6 +330,35 @@ static void test_task_on_other_kind_of_cpu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&m->active), 0);
 }
 
+/* What is left of a group without its hardware event runs on all CPUs. */
+static void test_software_rest_on_other_kind_of_cpu(struct kunit *test)
+{
+	struct perf_event_attr soft = soft_attr(0);
+	struct perf_event *leader, *rest, *other;
+	struct meter *m = test->priv;
+
+	need_two_cpus(test);
+	m->pmu.filter = adddel_filter;
+	m->units = 0;
+	set_up(test, LONG_MS);
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(1)), 0);
+	leader = open_event(test, true, false);
+	rest = meter_open(test, &soft, -1, current, leader);
+	other = open_event(test, true, false);
+	perf_event_release_kernel(leader);
+	m->event[0] = m->event[--m->nr];
+	expect_state(test, rest, ACTIVE);
+
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(0)), 0);
+	expect_state(test, rest, ACTIVE);
+	expect_state(test, other, INACTIVE);
+	raise_here(3);
+	KUNIT_EXPECT_EQ(test, value_of(rest), 3);
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(1)), 0);
+	expect_state(test, rest, ACTIVE);
+	expect_state(test, other, ACTIVE);
+}
+
 static void adddel_accept(struct pmu *pmu, int cpu, bool *refused)
 {
 	*refused = false;
@@ -374,6 +404,7 @@ static struct kunit_case adddel_cases[] = {
 	KUNIT_CASE(test_flexible_take_turns),
 	KUNIT_CASE(test_task_on_other_kind_of_cpu),
 	KUNIT_CASE(test_filter_that_rejects_nothing),
+	KUNIT_CASE(test_software_rest_on_other_kind_of_cpu),
 	{ }
 };
 
