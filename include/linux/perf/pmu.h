@@ -77,7 +77,7 @@ struct hw_perf_event_extra {
  * @interrupts: overflows in that tick; PERF_THROTTLED while the event is throttled
  * @freq_time_stamp: frequency control: time of the last adjustment, ns
  * @freq_count_stamp: frequency control: perf_event::count at that time
- * @freq_sleep_stamp: frequency control: perf_clock() less the running time, at the last overflow,
+ * @freq_sleep_stamp: frequency control: perf_clock() less the context's clock at the last overflow,
  *	ns; 0: none yet
  */
 struct hw_perf_event {

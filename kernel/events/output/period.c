@@ -43,14 +43,21 @@ static u64 period_adjust(struct perf_event *event, u64 now, u64 gap)
 	return hwc->sample_period;
 }
 
-/* @clock: perf_clock(); @now: running time, ns. Returns the gap for period_adjust(). */
-static u64 period_slept(struct perf_event *event, u64 clock, u64 now)
+/*
+ * @now: running time, ns. Returns the gap for period_adjust(): the task, or those of the cgroup,
+ * have slept while the context's clock stood still.
+ */
+static u64 period_slept(struct perf_event *event, u64 now)
 {
+	const struct perf_event_context *ctx = event->ctx;
 	struct hw_perf_event *hwc = &event->hw;
 	u64 last = hwc->freq_sleep_stamp, span = now - hwc->freq_time_stamp;
-	s64 slept = clock - now - last;
+	u64 still = -READ_ONCE(ctx->offset);
+	s64 slept = still - last;
 
-	hwc->freq_sleep_stamp = clock - now;
+	if (!ctx->task && !ctx->cgrp)
+		return 0;
+	hwc->freq_sleep_stamp = still;
 	return last && slept > (s64)span ? slept + span : 0;
 }
 
@@ -62,11 +69,10 @@ static u64 period_slept(struct perf_event *event, u64 clock, u64 now)
  */
 void perf_freq_overflow(struct perf_event *event)
 {
-	u64 time = perf_ctx_read_time(event->ctx), enabled, running;
-	u64 gap;
+	u64 enabled, running, gap;
 
-	perf_event_times(event, time, &enabled, &running);
-	gap = period_slept(event, time - READ_ONCE(event->ctx->offset), running);
+	perf_event_times(event, perf_ctx_read_time(event->ctx), &enabled, &running);
+	gap = period_slept(event, running);
 	period_adjust(event, running, gap);
 }
 
