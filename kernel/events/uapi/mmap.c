@@ -192,8 +192,7 @@ static void mmap_vma_open(struct vm_area_struct *vma)
 
 	scoped_guard(perf_buffers) {
 		mmap_count_vma(event, rb, mmap_is_aux(vma));
-		other_mm = !mmap_is_aux(vma) && rb->page_event == event &&
-			   mmap_is_by_other_mm(event, vma);
+		other_mm = !mmap_is_aux(vma) && mmap_is_by_other_mm(event, vma);
 		if (other_mm)
 			WRITE_ONCE(rb->mapped_by_other_mm, true);
 	}

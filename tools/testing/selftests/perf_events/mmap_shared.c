@@ -158,10 +158,53 @@ static bool page_is_found_again(void)
 	return expect_eq("pages that describe no event", lost, 0);
 }
 
+/*
+ * A process has a copy of the mapping of the first event, made while there was a second one. What
+ * its CPU counts is not the first event's: the page has no index.
+ */
+static bool copy_has_no_index(void)
+{
+	struct perf_event_attr attr = counting_attr(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	struct perf_event_mmap_page *user, *second;
+	struct gate go = gate_new();
+	uint32_t alone;
+	int fd, other;
+	pid_t pid;
+
+	page_size = sysconf(_SC_PAGESIZE);
+	attr.disabled = 0;
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)
+		skip_case("no cycle counter");
+	user = map_buffer(fd);
+	event_enable(fd);
+	alone = user->index;
+	if (!alone)
+		skip_case("no counter is readable here");
+	other = MUST(perf_open(&attr, 0, -1, -1, 0));
+	MUST(ioctl(other, PERF_EVENT_IOC_SET_OUTPUT, fd));
+	second = map_buffer(other);
+	MUST(madvise(user, 2 * page_size, MADV_DOFORK));
+	pid = fork_child();
+	if (!pid) {
+		gate_wait(&go);
+		_exit(0);
+	}
+	munmap(second, 2 * page_size);
+	event_disable(fd);
+	event_enable(fd);
+	sched_yield();
+	alone = user->index;
+	gate_open(&go);
+	waitpid(pid, NULL, 0);
+	return expect_eq("index", alone, 0);
+}
+
 static const struct test tests[] = {
 	{ "the first page is that of the event that is mapped alone", page_of_software },
 	{ "so it is with a counter", page_of_counter },
 	{ "it is found if another process unmaps the other event meanwhile", page_is_found_again },
+	{ "a copy of the mapping in another process has no index", copy_has_no_index },
 };
 
 TESTS_MAIN(tests)
