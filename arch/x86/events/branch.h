@@ -136,8 +136,7 @@ struct x86_branch_log {
  * struct x86_branch_task - what the registers hold of a task that is not on a CPU: the call stack
  *	of the task, or the records of the guest that the task runs
  * @seq: x86_branch_cpu::seq when the contents were saved; 0: never
- * @event: identity of the event with which a call stack was saved
- * @stopped: for how long that event had not been running then, ns, as lbr_time_stopped()
+ * @generation: number of times that a call stack was saved, see lbr_saved_stack()
  * @cpu: CPU where the contents were saved
  * @guest: the records of a guest
  * @select: the guest's filter
@@ -147,8 +146,7 @@ struct x86_branch_log {
  */
 struct x86_branch_task {
 	u64			seq;
-	u64			event;
-	u64			stopped;
+	u64			generation;
 	int			cpu;
 	bool			guest;
 	u64			select;

@@ -40,6 +40,7 @@ struct x86_branch_sample {
  * @info_users: loaded events with branch records that need INFO registers
  * @stack_users: those in call-stack mode; no others are loaded then
  * @stack: task of which the registers hold the call stack, for an event of the task; NULL: none
+ * @restored: that call stack was saved before, and not begun anew
  * @freezes: recording was started with a freeze by the interrupt
  * @stopped: x86_lbr_snapshot() reads the registers, and an NMI must not start recording
  * @restart: an NMI would have started recording meanwhile
@@ -54,6 +55,7 @@ struct x86_branch_cpu {
 	unsigned int			info_users;
 	unsigned int			stack_users;
 	const struct x86_branch_task	*stack;
+	bool				restored;
 	bool				freezes;
 	bool				stopped;
 	bool				restart;
@@ -102,13 +104,21 @@ static u64 lbr_time_stopped(const struct perf_event *event)
 	return event->time_stopped + event->group_leader->time_stopped;
 }
 
-/* The call stack of the event's task; NULL if the task can have run since it was saved. */
+/*
+ * Of an event that is loaded when its task's stack is saved: another save, or a time in which the
+ * event is not ACTIVE, makes the tag a larger one.
+ */
+static u64 lbr_tag(const struct perf_event *event, const struct x86_branch_task *task)
+{
+	return task->generation + lbr_time_stopped(event);
+}
+
+/* The call stack of the event's task; NULL if the task can have run without the event since. */
 static const struct x86_branch_task *lbr_saved_stack(const struct perf_event *event)
 {
 	const struct x86_branch_task *task = lbr_saved(event, false);
 
-	return task && task->event == event->id && task->stopped == lbr_time_stopped(event) ? task :
-											      NULL;
+	return task && event->hw.branch_tag == lbr_tag(event, task) ? task : NULL;
 }
 
 /* Do the registers hold it still, without another use since? */
@@ -137,12 +147,13 @@ static void lbr_stack_save(struct x86_branch_cpu *br, const struct x86_pmu *xpmu
 	task->cpu = smp_processor_id();
 	task->seq = br->seq;
 	task->guest = false;
+	task->generation++;
 }
 
 /*
  * The first event finds the registers with the stack of another task, or none. An event of a task
  * may also find that of a task before in them, if an event of the CPU has stayed. Of the events of
- * a task the one that has saved the stack restores it, in whatever order they are loaded.
+ * a task the first one that was loaded when the stack was saved restores it.
  */
 static void lbr_stack_load(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
 			   const struct perf_event *event)
@@ -150,9 +161,10 @@ static void lbr_stack_load(struct x86_branch_cpu *br, const struct x86_pmu *xpmu
 	const struct x86_branch_task *task = perf_event_task_data(event);
 	const struct x86_branch_task *saved = lbr_saved_stack(event);
 
-	if (br->stack_users++ && (!task || (task == br->stack && !saved)))
+	if (br->stack_users++ && (!task || (task == br->stack && (br->restored || !saved))))
 		return;
 	br->stack = task;
+	br->restored = saved;
 	lbr_stack_restore(br, xpmu, saved);
 }
 
@@ -172,21 +184,22 @@ static void lbr_hand_over(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
  * it: what is in the registers now is no stack when the event is loaded again.
  */
 static void lbr_stack_unload(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
-			     const struct perf_event *event, struct x86_branch_task **saved)
+			     struct perf_event *event, struct x86_branch_task **saved)
 {
 	struct x86_branch_task *task = perf_event_task_data(event);
 
 	br->stack_users--;
-	if (!task || task == *saved)
+	if (!task)
 		return;
 	if (event->state != PERF_EVENT_STATE_ACTIVE) {
-		task->seq = 0;
+		if (task != *saved)
+			task->seq = 0;
 		return;
 	}
-	lbr_stack_save(br, xpmu, task);
-	task->event = event->id;
-	task->stopped = lbr_time_stopped(event);
+	if (task != *saved)
+		lbr_stack_save(br, xpmu, task);
 	*saved = task;
+	event->hw.branch_tag = lbr_tag(event, task);
 }
 
 /* ------------------------------------------------------------------ on the CPU */

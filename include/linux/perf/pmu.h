@@ -49,6 +49,7 @@ struct hw_perf_event_extra {
  * @flags: PERF_EVENT_FLAG_* and driver-specific bits
  * @extra_reg: extra register
  * @branch_reg: branch filter register
+ * @branch_tag: driver's tag of the last call stack that was saved
  * @counters: bit mask of the counters that can count the event
  * @aux_config: configuration of an AUX driver
  * @aux_paused: AUX tracing is paused by another event of the group
@@ -93,6 +94,7 @@ struct hw_perf_event {
 			int				flags;
 			struct hw_perf_event_extra	extra_reg;
 			struct hw_perf_event_extra	branch_reg;
+			u64				branch_tag;
 			u64				counters;
 		};
 		struct {

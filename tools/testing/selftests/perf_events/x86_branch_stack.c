@@ -483,12 +483,66 @@ static bool disabled_asleep_forget(void)
 	return good;
 }
 
+/* Disables the event while its task sleeps, and enables it in the next sleep. */
+static pid_t fork_switcher(int fd)
+{
+	pid_t pid;
+
+	to_other = gate_new();
+	to_self = gate_new();
+	pid = fork_child();
+	if (pid)
+		return pid;
+	for (;;) {
+		gate_wait(&to_other);
+		event_disable(fd);
+		gate_open(&to_self);
+		gate_wait(&to_other);
+		event_enable(fd);
+		gate_open(&to_self);
+	}
+}
+
+/* One of two events is switched while their task sleeps at the bottom: the other has the stack. */
+static bool stack_stays_with_the_other(void)
+{
+	static struct stacks two[2];
+	bool good = true;
+	pid_t pid;
+
+	need_stacks();
+	for (int i = 0; i < 2; i++)
+		stacks_open(&two[i], 0, -1);
+	for (int gone = 0; gone < 2; gone++) {
+		struct stacks *t = &two[!gone];
+
+		pid = fork_switcher(two[gone].fd);
+		t->samples = 0;
+		t->wrong = 0;
+		for (unsigned int walk = 0; walk < READ_WALKS / 2; walk++) {
+			at_bottom = sleep_at_bottom;
+			stack_walks(walk, 1, 0);
+		}
+		event_disable(t->fd);
+		stacks_read(t);
+		event_enable(t->fd);
+		good &= expect(t->samples > READ_WALKS / 4, "%u samples at the bottom", t->samples) &
+			expect_eq(gone ? "stacks of the first event" : "stacks of the second",
+				  t->wrong, 0);
+		kill_child(pid);
+		while (ring_next(&two[gone].ring))
+			;
+	}
+	return good;
+}
+
 static const struct test tests[] = {
 	{ "call stacks are the chains of frame pointers", stacks_are_chains },
 	{ "of a deep stack the newest calls are", deep_stacks_are_chains },
 	{ "so they are after records of another kind", stacks_follow_other_records },
 	{ "an event that was disabled forgets its stack", disabled_events_forget },
 	{ "one that was disabled and enabled while its task slept, too", disabled_asleep_forget },
+	{ "the other one of two events has the stack then", stack_stays_with_the_other },
 	{ "a task finds its own stack after a switch", tasks_have_their_stacks },
 	{ "so it does after a task without an event", task_has_its_stack },
 	{ "two events of a task have its stack", two_events_have_the_stack },
