@@ -998,14 +998,16 @@ void x86_event_stop(struct perf_event *event, int flags)
 
 /*
  * An update is right only with all records accounted and no other written meanwhile. In an NMI that
- * is not the overflow handler the count stays as it is.
+ * is not the overflow handler, or that has interrupted a change of the counter, the count stays as
+ * it is.
  */
 static noinline void x86_event_read_batch(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
 	u64 on;
 
 	if (in_nmi()) {
-		if (cpu->halted && intel_pebs_try_account(cpu))
+		if (cpu->irq_owned & BIT_ULL(event->hw.idx) && cpu->halted &&
+		    intel_pebs_try_account(cpu))
 			x86_event_update(event);
 		return;
 	}
@@ -1060,8 +1062,12 @@ void x86_event_read(struct perf_event *event)
 
 	x86_cpu_clear_bits(irq_owned, bit);
 	delta = x86_event_update_unowned(event, 64 - cpu->pmu->width);
-	if (event->hw.flags & X86_EVENT_SAMPLING)
+	if (event->hw.flags & X86_EVENT_SAMPLING) {
 		local64_sub(delta, &event->hw.period_left);
+		/* An NMI can have throttled the event before: it stays stopped. */
+		if (unlikely(event->hw.state & PERF_HES_STOPPED))
+			return;
+	}
 	/* At the end of its period an event with precise samples waits for a record. */
 	if (unlikely(x86_event_overflowed(event)) && !(event->hw.flags & X86_EVENT_PRECISE)) {
 		x86_event_catch_up(cpu, event, bit, false);
