@@ -292,7 +292,9 @@ static void pebs_sampler_init(struct pebs_sampler *s, struct x86_pmu_cpu *cpu,
 	s->regs = regs;
 	s->wants_regs = pebs_needs_regs(event);
 	s->wants_data = event->attr.sample_type & INTEL_PEBS_DATA_TYPES;
-	s->wants_time = timed && event->attr.sample_type & PERF_SAMPLE_TIME;
+	/* Side-band records do not have the clock of the TSC any more once that is unstable. */
+	s->wants_time = timed && event->attr.sample_type & PERF_SAMPLE_TIME &&
+			sched_clock_stable();
 	perf_sample_data_init(&s->data, 0, period);
 	/* A BPF program that is attached at this moment reads no stack of the kernel. */
 	if (s->wants_regs)
