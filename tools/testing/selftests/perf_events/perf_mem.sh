@@ -24,10 +24,10 @@ case $model in
 42) stores=0 ;;
 # Records of Haswell do not name their counter. If an instruction ends the periods of both events, both
 # have its one record.
-60) collide=3
-    # The handler of a debug kernel is longer than a period: both end in it more often.
-    grep -q kasan_report /proc/kallsyms && collide=60 ;;
+60) collide=3 ;;
 esac
+# The handler of a debug kernel is longer than a period: both end in it more often.
+if grep -q kasan_report /proc/kallsyms; then collide=$((collide ? 60 : 3)); fi
 mkdir -p /tmp/mem
 cd /tmp/mem || exit 1
 

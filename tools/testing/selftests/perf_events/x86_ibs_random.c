@@ -136,7 +136,7 @@ static bool periods_are_kept(void)
 	       expect_between("samples of ops", ops.samples, ops.count / period,
 			      (ops.count + MOST_LATE) / period) &
 	       expect_near("instructions of a handler", insns_of_handler(&ops),
-			   insns_of_handler(&cycles), scale > 1 ? 100 : 16);
+			   insns_of_handler(&cycles), scale > 1 ? 5000 : 16);
 }
 
 /* As insns_of_handler(), in thousandths, for the sum of some runs. */
@@ -188,7 +188,7 @@ static bool mean_is_the_period(void)
 	ktap_note("a random period of %lu has %lu.%03lu fetches", period, mean / 1000, mean % 1000);
 	/* The handler of a debug kernel differs from sample to sample. */
 	return good & expect_near_permille("thousandths of fetches", mean, period * 1000,
-					   scale > 1 ? 10 : 1);
+					   scale > 1 ? 20 : 1);
 }
 
 static const struct test tests[] = {
