@@ -5,6 +5,7 @@
  */
 #include "cgroups.h"
 #include "expect.h"
+#include "records.h"
 #include "require.h"
 
 /* Hardware counts exactly: a loop in the cgroup, not one outside. */
@@ -375,9 +376,10 @@ static bool throttled_continues(void)
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 	long percent = sysctl_get("perf_cpu_time_max_percent", -1);
 	long rate = sysctl_get("perf_event_max_sample_rate", -1);
-	unsigned int without = 0;
+	unsigned int without = 0, throttled = 0;
 	uint64_t before = 0, now;
 	struct worker in;
+	struct ring ring;
 	int dir, fd;
 
 	need_cgroups();
@@ -391,8 +393,11 @@ static bool throttled_continues(void)
 	attr.sample_period = 50;
 	attr.read_format = FORMAT_TIMES;
 	fd = open_in(&attr, dir, 0, -1);
+	if (!ring_map(&ring, fd, 8))
+		fail_case("mmap");
 	for (int i = 0; i < 60; i++) {
 		worker_round(&in);
+		throttled += ring_count(&ring, PERF_RECORD_THROTTLE);
 		now = read_timed_count(fd).value;
 		without += now == before;
 		before = now;
@@ -404,7 +409,8 @@ static bool throttled_continues(void)
 	kill_child(in.pid);
 	close(dir);
 	remove_cgroup("throttled");
-	return expect_between("of 60 bursts, those not counted", without, 0, 6);
+	return expect_between("of 60 bursts, those not counted", without, 0, 6) &
+	       expect_between("THROTTLE records", throttled, 1, UINT64_MAX);
 }
 
 /* The last event of a cgroup is closed while its task runs: those of the CPU still take turns. */

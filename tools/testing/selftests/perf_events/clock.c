@@ -264,12 +264,13 @@ static bool children_add_up(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_TASK_CLOCK);
 	struct rusage usage;
-	uint64_t want;
+	uint64_t want, own;
 	struct timed_count t;
 	int fd;
 
 	attr.read_format = FORMAT_TIMES;
 	attr.inherit = 1;
+	own = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	fd = open_self(&attr, -1);
 	for (int i = 0; i < 10; i++) {
 		pid_t pid = fork_child();
@@ -282,12 +283,14 @@ static bool children_add_up(void)
 		waitpid(pid, NULL, 0);
 	}
 	t = read_timed_count(fd);
+	own = clock_ns(CLOCK_THREAD_CPUTIME_ID) - own;
 	MUST(getrusage(RUSAGE_CHILDREN, &usage));
 	want = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000ull +
 	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000ull;
 	ktap_note("children's time: %llu us, the clock's %llu us",
 		  (unsigned long long)want / 1000, (unsigned long long)t.value / 1000);
 	return expect_between("clock of all", t.value, 100 * MS * 9 / 10, 100000 * MS) &
+	       expect_near("clock and times of all", t.value, want + own, (want + own) / 25) &
 	       expect_near("value and running", t.value, t.running, 2 * MS) &
 	       expect_near("enabled and running", t.enabled, t.running, 2 * MS);
 }

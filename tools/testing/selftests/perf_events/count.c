@@ -243,7 +243,7 @@ static bool switching_loses_nothing(void)
 static bool others_are_not_counted(void)
 {
 	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
-	uint64_t alone, shared;
+	uint64_t alone, shared, switches;
 	pid_t pid;
 	int fd;
 
@@ -255,9 +255,13 @@ static bool others_are_not_counted(void)
 	if (!pid)
 		for (;;)
 			short_syscall();
+	switches = thread_switches();
 	shared = count_rounds(fd, 500, __NR_sched_yield);
+	switches = thread_switches() - switches;
 	kill_child(pid);
-	return expect_near("beside a task without events", shared, alone, SLACK);
+	return expect_near("alone", alone, 500 * LOOP_INSNS(2000), 500 * 12) &
+	       expect_between("switches", switches, 10, 100000) &
+	       expect_near("beside a task without events", shared, alone, SLACK);
 }
 
 /* An event of a CPU counts all tasks there. */

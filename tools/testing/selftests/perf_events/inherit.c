@@ -3,6 +3,7 @@
  * Inheritance and exec: which children inherit events, how their counts are added to the parent's,
  * and what starts or ends at exec.
  */
+#include "cgroups.h"
 #include "events.h"
 #include "expect.h"
 #include "files.h"
@@ -17,8 +18,6 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-
-#define PAGES	30
 
 /* System calls of one number: an exact count, where there are tracepoints. */
 #define CALLS	1000
@@ -357,30 +356,32 @@ static bool bound_to_cpu(void)
 	       expect_eq("on CPU 1", perf_count(other), 2 * CALLS);
 }
 
-/* fork() fails at the limit of processes: what was inherited by then is freed. */
+/* fork() fails at the cgroup's limit of processes: what was inherited by then is freed. */
 static bool fork_fails(void)
 {
 	struct perf_event_attr attr = call_attr();
-	struct rlimit none = { 0, 0 };
-	int fd[8];
+	int fd[8], dir;
 	bool good = true;
 	pid_t pid;
 
+	need_cgroups();
+	dir = make_cgroup("fork-fails");
 	for (int i = 0; i < 8; i++)
 		fd[i] = open_self(&attr, i & 1 ? fd[i - 1] : -1);
 	pid = fork_child();
 	if (!pid) {
-		MUST(setrlimit(RLIMIT_NPROC, &none));
-		MUST(setresuid(65534, 65534, 65534));
+		move_to(getpid(), "fork-fails");
+		MUST(write_line(path_of("fork-fails", "pids.max"), "1"));
 		for (int i = 0; i < 200; i++) {
-			if (fork() >= 0)
+			if (fork() >= 0 || errno != EAGAIN)
 				_exit(1);
 		}
-		/* A late failure: the requested PID is in use. */
 		make_calls();
 		_exit(0);
 	}
 	good &= child_succeeded(pid);
+	close(dir);
+	remove_cgroup("fork-fails");
 	for (int i = 0; i < 8; i++)
 		good &= expect_eq("count", perf_count(fd[i]), CALLS);
 	return good;

@@ -335,7 +335,7 @@ static bool inherited_buffer(void)
  */
 static bool disabled_counter(void)
 {
-	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
 	struct perf_event_mmap_page *user;
 	uint64_t reading[3] = { 0 };
 	bool good;

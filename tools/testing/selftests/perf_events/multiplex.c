@@ -338,7 +338,9 @@ static bool groups_stay_together(void)
 	work_for(200);
 	read_all(&m);
 	for (unsigned int i = 0; i < m.nr; i += 3) {
+		good &= expect(m.t[i].value, "group %u has counted", i / 3);
 		good &= expect_eq("a sibling's time", m.t[i + 1].running, m.t[i].running);
+		good &= expect_eq("a sibling's time", m.t[i + 2].running, m.t[i].running);
 		good &= expect_eq("a sibling's count", m.t[i + 1].value, m.t[i].value);
 		good &= expect_eq("a sibling's count", m.t[i + 2].value, m.t[i].value);
 	}
@@ -358,7 +360,8 @@ static bool what_fits_runs_always(void)
 	work_for(100);
 	read_all(&m);
 	for (unsigned int i = 0; i < m.nr; i++)
-		good &= expect_eq("time running", m.t[i].running, m.t[i].enabled);
+		good &= expect_eq("time running", m.t[i].running, m.t[i].enabled) &
+			expect(m.t[i].value, "event %u has counted", i);
 	return good;
 }
 
@@ -602,14 +605,38 @@ static uint64_t least_share(unsigned int ms)
 	return least;
 }
 
+/* Eight events of CPU 0. */
+static void open_of_cpu(int *fd, bool disabled)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+
+	attr.disabled = disabled;
+	attr.read_format = FORMAT_TIMES;
+	for (int i = 0; i < 8; i++)
+		fd[i] = MUST(perf_open(&attr, -1, 0, -1, 0));
+}
+
+static bool cpu_has_had_turns(const int *fd)
+{
+	bool good = true;
+
+	for (int i = 0; i < 8; i++) {
+		struct timed_count t = read_timed_count(fd[i]);
+
+		good &= expect_between("the CPU's, in thousandths",
+				       t.running * 1000 / (t.enabled ?: 1), 30, 999);
+	}
+	return good;
+}
+
 /*
  * Two tasks share a CPU, in turns of a tick, which is the interval here. The events of the CPU may
  * not be first in each slice of one of them.
  */
 static bool cpu_and_two_tasks_share(void)
 {
-	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 	uint64_t *theirs, ours;
+	int of_cpu[8];
 	pid_t child;
 	bool good;
 
@@ -619,9 +646,7 @@ static bool cpu_and_two_tasks_share(void)
 		skip_case("no PMU of this name");
 	theirs = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pin_to_cpu(0);
-	attr.disabled = 0;
-	for (int i = 0; i < 8; i++)
-		MUST(perf_open(&attr, -1, 0, -1, 0));
+	open_of_cpu(of_cpu, false);
 	child = fork_child();
 	if (!child) {
 		*theirs = least_share(800);
@@ -630,7 +655,7 @@ static bool cpu_and_two_tasks_share(void)
 	ours = least_share(800);
 	MUST(write_line(interval_file, "1"));
 	good = child_succeeded(child);
-	return good &
+	return good & cpu_has_had_turns(of_cpu) &
 	       expect_between("this task's least, in thousandths", ours, 100, 999) &
 	       expect_between("the other one's", *theirs, 100, 999);
 }
@@ -684,17 +709,17 @@ static bool short_tasks_take_turns(void)
 /* They do so beside events of the CPU, which need all counters. */
 static bool short_tasks_beside_cpu(void)
 {
-	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
 	uint64_t least = max_group_size(PERF_COUNT_HW_INSTRUCTIONS) * 10;
 	bool good = true;
+	int of_cpu[8];
 	struct mux m;
 
 	need_exact_clock();
 	need_fair_turns();
 	least = least < 80 ? least : 80;
-	for (int i = 0; i < 8; i++)
-		MUST(perf_open(&attr, -1, 0, -1, 0));
+	open_of_cpu(of_cpu, true);
 	run_short_tasks(&m);
+	good &= cpu_has_had_turns(of_cpu);
 	for (unsigned int i = 0; i < m.nr; i++)
 		good &= expect_between("the tasks', in thousandths",
 				       m.t[i].running * 1000 / m.t[i].enabled, least, 999);

@@ -235,6 +235,7 @@ static bool count_survives_switches(void)
 static bool counters_of_others_are_zero(void)
 {
 	volatile struct perf_event_mmap_page *page;
+	unsigned int looks = 0;
 	uint64_t count;
 	bool good = true;
 	pid_t partner;
@@ -247,13 +248,14 @@ static bool counters_of_others_are_zero(void)
 		sched_yield();
 		if (!read_self(page, &count))
 			continue;
+		looks++;
 		for (unsigned int n = 0; n < 6; n++) {
 			if (n != page->index - 1)
 				good &= expect_eq("another's counter", read_counter(n), 0);
 		}
 	}
 	kill_child(partner);
-	return good;
+	return good & expect_between("looks", looks, 1, 20);
 }
 
 /* A task without such an event gets SIGILL, whatever task ran before. */
@@ -498,11 +500,13 @@ static struct sampler sample_cycles(void)
 	return s;
 }
 
-static bool one_sample_a_period(struct sampler *s)
+/* @least: instructions of the work, each of which is a cycle at least. */
+static bool one_sample_a_period(struct sampler *s, uint64_t least)
 {
 	uint64_t count = perf_count(s->fd);
 
-	return expect_near("samples", s->page->data_head / RECORD_BYTES, count / PERIOD, 1);
+	return expect_near("samples", s->page->data_head / RECORD_BYTES, count / PERIOD, 1) &
+	       expect_between("count", count, least, least * 100);
 }
 
 /* Often enough that many overflows are pending when their task is switched out. */
@@ -523,7 +527,7 @@ static bool switches_swallow_no_overflow(void)
 	}
 	event_disable(s.fd);
 	kill_child(partner);
-	return one_sample_a_period(&s);
+	return one_sample_a_period(&s, 3000 * LOOP_INSNS(1013));
 }
 
 static bool migrations_swallow_no_overflow(void)
@@ -540,7 +544,7 @@ static bool migrations_swallow_no_overflow(void)
 		pin_to_cpu(i & 1);
 	}
 	event_disable(s.fd);
-	return one_sample_a_period(&s);
+	return one_sample_a_period(&s, 300 * LOOP_INSNS(10007));
 }
 
 /* The cycle counter counts for all threads of its core, so machines with threads do not use it. */

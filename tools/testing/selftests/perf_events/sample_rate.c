@@ -310,7 +310,7 @@ static bool throttled_sleeper(void)
 {
 	long rate = sysctl_get("perf_event_max_sample_rate", -1);
 	struct perf_event_attr attr = counter_attr(5000);
-	unsigned int without = 0;
+	unsigned int without = 0, throttled = 0;
 	int fd;
 	bool ok;
 
@@ -320,13 +320,21 @@ static bool throttled_sleeper(void)
 	fd = open_mapped(&attr, 64);
 	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 	for (int i = 0; i < 60; i++) {
+		struct perf_event_header *h;
+		unsigned int samples = 0;
+
 		run_loop(50000);
-		without += !ring_count(&ring, PERF_RECORD_SAMPLE);
+		while ((h = ring_next(&ring))) {
+			samples += h->type == PERF_RECORD_SAMPLE;
+			throttled += h->type == PERF_RECORD_THROTTLE;
+		}
+		without += !samples;
 		usleep(10000);
 	}
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	sysctl_set("perf_event_max_sample_rate", rate);
-	ok = expect_between("throttling: of 60 bursts, those without a sample", without, 0, 6);
+	ok = expect_between("throttling: of 60 bursts, those without a sample", without, 0, 6) &
+	     expect_between("THROTTLE records", throttled, 30, 60 * 20);
 	close_mapped(fd);
 	return ok;
 }

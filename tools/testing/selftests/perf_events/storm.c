@@ -676,26 +676,31 @@ static bool all_operations(void)
 	return good;
 }
 
-/* Each CPU counts its page faults. */
+/* Each CPU is online and counts its page faults, for the task and for itself. */
 static bool every_cpu_counts(void)
 {
 	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
-	bool good = true;
+	long nr = sysconf(_SC_NPROCESSORS_CONF);
+	bool good = expect_eq("CPUs online", sysconf(_SC_NPROCESSORS_ONLN), nr);
 
-	for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++) {
+	for (int cpu = 0; cpu < nr; cpu++) {
 		size_t size = 64 * sysconf(_SC_PAGESIZE);
 		char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			       0);
-		int fd;
+		int fd, of_cpu;
 
-		pin_to_cpu(cpu);
+		MUST(pin_to_cpu(cpu));
 		madvise(p, size, MADV_NOHUGEPAGE);
+		of_cpu = MUST(perf_open(&attr, -1, cpu, -1, 0));
+		event_enable(of_cpu);
 		fd = open_self(&attr, -1);
 		event_enable(fd);
 		for (size_t i = 0; i < size; i += sysconf(_SC_PAGESIZE))
 			p[i] = 1;
 		event_disable(fd);
 		good &= expect_between("faults", perf_count(fd), 64, 72);
+		good &= expect_between("faults of the CPU", perf_count(of_cpu), 64, 100000);
+		close(of_cpu);
 		close(fd);
 		munmap(p, size);
 	}

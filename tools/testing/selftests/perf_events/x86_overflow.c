@@ -219,21 +219,24 @@ static bool members_of_a_group_sample(void)
 static bool reads_keep_periods(void)
 {
 	struct source *s = &source[0];
-	unsigned long slow;
+	unsigned long slow, rounds;
 
 	require_exact_instructions();
 	allow_many_samples();
 	slow = kernel_slowness();
 	source_open(s, hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "k"), 2003 * slow, -1);
 	event_enable(s->ring.fd);
-	for (int i = 0; i < (slow > 1 ? 300 : 3000); i++) {
+	rounds = slow > 1 ? 300 : 3000;
+	for (unsigned int i = 0; i < rounds; i++) {
 		perf_count(s->ring.fd);
 		for (int j = 0; j < 100; j++)
 			short_syscall();
 		source_drain(s);
 	}
 	event_disable(s->ring.fd);
-	return source_adds_up(s, "samples");
+	/* 100 system calls in a round, of 50 instructions at least. */
+	return source_adds_up(s, "samples") &
+	       expect_between("samples", s->samples, rounds * 100 * 50 / 2003, UINT64_MAX / 2);
 }
 
 /* More events than counters: a period continues where the event stopped. */

@@ -191,6 +191,7 @@ static bool switch_gives_it_back(void)
 static bool samples_are_complete(void)
 {
 	struct accesses before = stats_of(MICROCODE);
+	uint64_t writes = force_abort_writes();
 	struct ring ring[COUNTERS];
 	int fd[COUNTERS];
 	bool good = true;
@@ -208,12 +209,18 @@ static bool samples_are_complete(void)
 	enable_events(fd, COUNTERS);
 	run_loop(20 * LOOP);
 	for (unsigned int i = 0; i < COUNTERS; i++) {
+		struct timed_count t;
+
 		event_disable(fd[i]);
+		t = read_timed_count(fd[i]);
 		good &= expect_eq("samples", ring_count(&ring[i], PERF_RECORD_SAMPLE),
-				  read_timed_count(fd[i]).value / PERIOD);
+				  t.value / PERIOD);
+		good &= expect_between("branches", t.value, LOOP_BRANCHES(20 * LOOP), UINT64_MAX);
+		good &= expect_eq("time running", t.running, t.enabled);
 	}
 	close_events(fd, COUNTERS);
-	return good & counter_was_left(before);
+	return good & expect(force_abort_writes() > writes, "the counter has been used") &
+	       counter_was_left(before);
 }
 
 /* The event that has no counter waits for its turn. */
