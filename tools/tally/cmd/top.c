@@ -267,12 +267,8 @@ static uint64_t top_time(const struct top_run *run, const struct perf_event_head
 {
 	bool is_sample = header->type == PERF_RECORD_SAMPLE;
 	int event = is_sample ? top_event_of(run, header) : 0;
-	struct tally_sample sample;
-	struct tally_fault fault;
 
-	if (event < 0 || tally_sample_id(&sample, &run->events.event[event].attr, header, &fault))
-		return 0;
-	return sample.time;
+	return event < 0 ? 0 : tally_record_time(&run->events.event[event].attr, header);
 }
 
 static void top_take(void *arg, const struct tally_ring *ring, const struct tally_piece *piece)

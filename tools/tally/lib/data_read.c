@@ -79,6 +79,7 @@ struct tally_reader {
 	unsigned int sample_id_at;
 	unsigned int other_id_at;
 	u32 nr_features;
+	u64 ids_size;
 	u64 *scratch;
 	struct sorter *sorter;
 };
@@ -248,6 +249,9 @@ static int reader_attr(struct tally_reader *reader, const u8 *entry, u64 entry_s
 	    ids.offset > reader->info.file_size - ids.size)
 		return tally_fail_at(err, offset + room, "ids at %#llx, %llu bytes: not in file",
 				     ids.offset, ids.size);
+	reader->ids_size += ids.size;
+	if (reader->ids_size > reader->info.file_size)
+		return tally_fail_at(err, offset + room, "ids of all events: larger than the file");
 	event = calloc(1, sizeof(*event));
 	data = malloc(ids.size ?: 1);
 	if (!event || !data)
@@ -1159,23 +1163,7 @@ int tally_reader_next(struct tally_reader *reader, struct tally_record *record,
 
 static u64 reader_record_time(const struct tally_record *record)
 {
-	struct tally_sample sample;
-	struct tally_fault fault;
-
-	if (!record->event)
-		return 0;
-	if (record->header->type == PERF_RECORD_SAMPLE) {
-		u64 type = record->event->attr.sample_type;
-		unsigned int at = 1 + !!(type & PERF_SAMPLE_IDENTIFIER) +
-				  !!(type & PERF_SAMPLE_IP) + !!(type & PERF_SAMPLE_TID);
-
-		if (!(type & PERF_SAMPLE_TIME) || record->header->size < (at + 1) * sizeof(u64))
-			return 0;
-		return ((const u64 *)record->header)[at];
-	}
-	if (tally_sample_id(&sample, &record->event->attr, record->header, &fault))
-		return 0;
-	return sample.time;
+	return record->event ? tally_record_time(&record->event->attr, record->header) : 0;
 }
 
 /**

@@ -327,10 +327,11 @@ static bool walk_sample_end(struct walk *walk, const struct perf_event_attr *att
 #define WALK_MIDDLE	(PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | \
 			 PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
-static void walk_defaults(struct tally_sample *sample)
+static void walk_defaults(struct tally_sample *sample, const struct perf_event_attr *attr)
 {
 	*sample = (struct tally_sample){
-		.pid = -1, .tid = -1, .cpu = -1, .period = 1, .branch_index = -1,
+		.pid = -1, .tid = -1, .cpu = -1, .branch_index = -1,
+		.period = attr->freq || !attr->sample_period ? 1 : attr->sample_period,
 	};
 }
 
@@ -339,7 +340,7 @@ static inline int walk_sample(struct walk *walk, const struct perf_event_attr *a
 {
 	u64 type = attr->sample_type;
 
-	walk_defaults(sample);
+	walk_defaults(sample, attr);
 	return walk_sample_start(walk, type, sample) &&
 	       (!(type & WALK_MIDDLE) || walk_sample_middle(walk, attr, sample)) &&
 	       (!(type & ~(WALK_START | WALK_MIDDLE)) || walk_sample_end(walk, attr, sample)) ?
@@ -408,12 +409,34 @@ int tally_sample_id(struct tally_sample *sample, const struct perf_event_attr *a
 		.fault = fault,
 	};
 
-	walk_defaults(sample);
+	walk_defaults(sample, attr);
 	if (size + sizeof(*record) > record->size) {
 		walk.at = 0;
 		return walk_fail(&walk, "too short for the fields of sample_id_all");
 	}
 	return walk_id(&walk, attr->sample_type, sample) ? 0 : -EBADMSG;
+}
+
+/**
+ * tally_record_time - time of a record
+ * @attr: attr of its event
+ * @record: record in host order, aligned to 8 bytes
+ *
+ * Return: nanoseconds; 0 if the record does not have it.
+ */
+u64 tally_record_time(const struct perf_event_attr *attr, const struct perf_event_header *record)
+{
+	u64 type = attr->sample_type;
+	unsigned int at = 1 + !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_IP) +
+			  !!(type & PERF_SAMPLE_TID);
+	struct tally_sample sample;
+	struct tally_fault fault;
+
+	if (record->type != PERF_RECORD_SAMPLE)
+		return tally_sample_id(&sample, attr, record, &fault) ? 0 : sample.time;
+	if (!(type & PERF_SAMPLE_TIME) || record->size < (at + 1) * sizeof(u64))
+		return 0;
+	return ((const u64 *)record)[at];
 }
 
 /*

@@ -17,7 +17,8 @@
  * @id: id of the event
  * @stream_id: id of the very event
  * @cpu: CPU, (u32)-1 if the record does not have it
- * @period: occurrences that the sample stands for; 1 if the sample does not have it
+ * @period: occurrences that the sample stands for; if the sample does not have it the event's
+ *	sample_period, or 1 with a frequency
  * @nr_chain: entries of @chain
  * @nr_branches: entries of @branches
  * @nr_read: words of @read
@@ -102,6 +103,7 @@ int tally_record_swap(struct perf_event_header *record, const struct perf_event_
 int tally_record_verify(const struct perf_event_header *record, const struct perf_event_attr *attr,
 			struct tally_fault *fault);
 unsigned int tally_sample_id_size(const struct perf_event_attr *attr);
+u64 tally_record_time(const struct perf_event_attr *attr, const struct perf_event_header *record);
 const char *tally_record_name(u32 type);
 
 #endif /* TALLY_SAMPLE_H */

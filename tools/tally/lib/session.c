@@ -174,7 +174,9 @@ void tally_session_resolve(struct tally_session *session, u32 pid, u64 address, 
 	const struct tally_map *map = tally_space_find(session->space, pid, address, kernel);
 	const struct tally_symbol *symbol;
 
-	*frame = (struct tally_frame){ .address = address, .at = address, .kernel = kernel };
+	*frame = (struct tally_frame){
+		.address = address, .at = address, .kernel = kernel, .caller = caller,
+	};
 	if (map)
 		frame->dso = map->dso;
 	else if (kernel)
@@ -197,10 +199,11 @@ static bool sample_in_kernel(const struct tally_record *record)
 	return mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_GUEST_KERNEL;
 }
 
-/* The frames of a call chain. */
+/* The frames of a call chain. What follows a mark was interrupted, or entered the kernel. */
 static unsigned int session_frames(struct tally_session *session, bool kernel,
 				   const struct tally_sample *sample, struct tally_frame *frames)
 {
+	bool caller = false;
 	unsigned int nr = 0;
 
 	for (u64 i = 0; i < sample->nr_chain && nr < TALLY_MAX_FRAMES; i++) {
@@ -209,11 +212,32 @@ static unsigned int session_frames(struct tally_session *session, bool kernel,
 		if (address >= (u64)PERF_CONTEXT_MAX) {
 			kernel = address == (u64)PERF_CONTEXT_KERNEL ||
 				 address == (u64)PERF_CONTEXT_GUEST_KERNEL;
+			caller = false;
 			continue;
 		}
-		tally_session_resolve(session, sample->pid, address, kernel, nr, &frames[nr]);
+		tally_session_resolve(session, sample->pid, address, kernel, caller, &frames[nr]);
+		caller = true;
 		nr++;
 	}
+	return nr;
+}
+
+/*
+ * The frames of user space where branch records are the calls of the stack, newest first, and the
+ * chain has those of the kernel alone. Of a sample in the kernel the newest call leads to the
+ * function that has entered it.
+ */
+static unsigned int session_calls(struct tally_session *session, bool kernel,
+				  const struct tally_sample *sample, struct tally_frame *frames,
+				  unsigned int nr)
+{
+	u64 leaf = kernel ? sample->branches[0].to : sample->ip;
+
+	if (nr < TALLY_MAX_FRAMES && (kernel || !nr))
+		tally_session_resolve(session, sample->pid, leaf, false, false, &frames[nr++]);
+	for (u64 i = 0; i < sample->nr_branches && nr < TALLY_MAX_FRAMES; i++)
+		tally_session_resolve(session, sample->pid, sample->branches[i].from, false, false,
+				      &frames[nr++]);
 	return nr;
 }
 
@@ -250,7 +274,8 @@ static unsigned int session_inline(struct tally_session *session, struct tally_f
 	memcpy(plain, frames, nr * sizeof(*plain));
 	for (unsigned int i = 0; i < nr && to < TALLY_MAX_FRAMES; i++) {
 		frames[to] = plain[i];
-		to += session_expand(session, &frames[to], i, TALLY_MAX_FRAMES - to);
+		to += session_expand(session, &frames[to], plain[i].caller,
+				     TALLY_MAX_FRAMES - to);
 	}
 	return to;
 }
@@ -263,7 +288,8 @@ static unsigned int session_inline(struct tally_session *session, struct tally_f
  * @frames: room for TALLY_MAX_FRAMES
  *
  * The frames are those of the call chain and, where there is a copy of the user stack, those that
- * unwinding finds there. A sample without both has one frame.
+ * unwinding finds there, or those of branch records in call-stack mode. A sample without all of
+ * these has one frame.
  *
  * Return: number of frames, the innermost first; 0 if the sample has no address.
  */
@@ -275,6 +301,9 @@ unsigned int tally_session_chain(struct tally_session *session, const struct tal
 
 	if (sample->stack_size && sample->user_regs)
 		nr = unwinder_frames(&session->unwinder, session, record, sample, frames, nr);
+	else if (sample->nr_branches && record->event->attr.exclude_callchain_user &&
+		 record->event->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK)
+		nr = session_calls(session, kernel, sample, frames, nr);
 	if (!nr && record->event->attr.sample_type & PERF_SAMPLE_IP) {
 		tally_session_resolve(session, sample->pid, sample->ip, kernel, false, frames);
 		nr = 1;

@@ -19,6 +19,7 @@
  * @symbol_offset: @address less that of the function
  * @dso: file with the function, NULL if it is not known
  * @kernel: an address of the kernel
+ * @caller: a return address: the call precedes it
  * @inlined: the function is inlined in that of the next frame
  */
 struct tally_frame {
@@ -28,6 +29,7 @@ struct tally_frame {
 	u64 symbol_offset;
 	struct tally_dso *dso;
 	bool kernel;
+	bool caller;
 	bool inlined;
 };
 
