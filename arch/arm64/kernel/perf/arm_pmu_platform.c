@@ -103,6 +103,9 @@ static int armpmu_parse_spi(struct arm_pmu *armpmu, struct armpmu_cpu_irqs *irqs
 	}
 	if (armpmu_has_affinity(dev)) {
 		cpu = armpmu_irq_affinity(dev, index);
+	} else if (cpu >= nr_cpu_ids || !cpu_possible(cpu)) {
+		/* The part has more CPUs than this kernel uses. */
+		return 0;
 	} else if (num_possible_cpus() > 1) {
 		dev_warn(dev, "no interrupt-affinity property, taking interrupt %d for CPU%d\n",
 			 irq, index);
