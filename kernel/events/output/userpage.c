@@ -123,19 +123,15 @@ void perf_event_init_userpage(struct perf_event *event, struct perf_buffer *rb)
 
 /**
  * perf_event_clear_userpage - make the first page describe no event
- * @rb: the buffer, after page_event was cleared and page_clears raised, which is undone here
+ * @rb: the buffer, a grace period after page_event was set to NULL: nothing else writes the page
  *
- * The page describes an event again only after page_clears is 0: until then nothing else writes it.
- *
- * Context: may sleep: waits for concurrent updates of the page
+ * Context: perf_buffers_lock
  */
 void perf_event_clear_userpage(struct perf_buffer *rb)
 {
 	struct perf_event_mmap_page *page = rb->ring.page;
 
-	synchronize_rcu();
-	guard(perf_buffers)();
-	rb->page_clears--;
+	lockdep_assert_held(&perf_buffers_lock);
 	WRITE_ONCE(page->lock, page->lock + 1);
 	smp_wmb();	/* for a reader on another CPU: sequence count before field */
 	page->index = 0;

@@ -216,24 +216,6 @@ static void bp_release(struct bp_slots *s, struct perf_event *bp)
 	bp_count(s, bp, bp_slot_type(bp->attr.bp_type), -1);
 }
 
-static noinline void bp_slots_lock(struct bp_slots *s)
-{
-	spin_lock(&s->lock);
-	WRITE_ONCE(s->changing, true);
-	barrier();	/* a debugger may stop this CPU anywhere */
-	__release(&s->lock);
-}
-
-static noinline void bp_slots_unlock(struct bp_slots *s)
-{
-	__acquire(&s->lock);
-	barrier();
-	WRITE_ONCE(s->changing, false);
-	spin_unlock(&s->lock);
-}
-
-DEFINE_LOCK_GUARD_1(bp_slots, struct bp_slots, bp_slots_lock(_T->lock), bp_slots_unlock(_T->lock))
-
 /**
  * bp_slots_claim - claim a register for a breakpoint
  * @s: accounts
@@ -245,7 +227,7 @@ DEFINE_LOCK_GUARD_1(bp_slots, struct bp_slots, bp_slots_lock(_T->lock), bp_slots
  */
 int bp_slots_claim(struct bp_slots *s, struct perf_event *bp)
 {
-	guard(bp_slots)(s);
+	guard(mutex)(&s->lock);
 	return bp_claim(s, bp);
 }
 
@@ -258,7 +240,7 @@ int bp_slots_claim(struct bp_slots *s, struct perf_event *bp)
  */
 void bp_slots_release(struct bp_slots *s, struct perf_event *bp)
 {
-	guard(bp_slots)(s);
+	guard(mutex)(&s->lock);
 	bp_release(s, bp);
 }
 
@@ -275,7 +257,7 @@ int bp_slots_retype(struct bp_slots *s, struct perf_event *bp, u32 bp_type)
 {
 	enum bp_type_idx from, to = bp_slot_type(bp_type);
 
-	guard(bp_slots)(s);
+	guard(mutex)(&s->lock);
 	from = bp_slot_type(bp->attr.bp_type);
 	if (from == to) {
 		bp->attr.bp_type = bp_type;
@@ -307,7 +289,7 @@ int bp_slots_retype(struct bp_slots *s, struct perf_event *bp, u32 bp_type)
  */
 int bp_slots_claim_stopped(struct bp_slots *s, struct perf_event *bp)
 {
-	if (READ_ONCE(s->changing))
+	if (mutex_is_locked(&s->lock))
 		return -EBUSY;
 	if (bp->hw.target)
 		return -EOPNOTSUPP;
@@ -324,7 +306,7 @@ int bp_slots_claim_stopped(struct bp_slots *s, struct perf_event *bp)
  */
 int bp_slots_release_stopped(struct bp_slots *s, struct perf_event *bp)
 {
-	if (READ_ONCE(s->changing))
+	if (mutex_is_locked(&s->lock))
 		return -EBUSY;
 	if (bp->hw.target)
 		return -EOPNOTSUPP;
@@ -377,7 +359,7 @@ int bp_slots_init(struct bp_slots *s, unsigned int nr_cpus, const unsigned int s
 {
 	int type;
 
-	spin_lock_init(&s->lock);
+	mutex_init(&s->lock);
 	s->nr_cpus = nr_cpus;
 
 	for (type = 0; type < TYPE_MAX; type++) {

@@ -18,8 +18,8 @@
 
 #include <linux/hashtable.h>
 #include <linux/hw_breakpoint.h>
+#include <linux/mutex.h>
 #include <linux/perf_event.h>
-#include <linux/spinlock.h>
 
 /* Most registers of a type that an architecture has. */
 #define BP_SLOTS_MAX	16
@@ -68,7 +68,6 @@ struct bp_type_claims {
 /**
  * struct bp_slots - the accounts
  * @lock: guards all members, and hw.bp_list and attr.bp_type of claimed breakpoints
- * @changing: claims are being changed, for readers that cannot take @lock
  * @nr_cpus: limit of CPU numbers
  * @type: claims, by enum bp_type_idx
  * @by_task: breakpoints of tasks, by task and CPU
@@ -78,8 +77,7 @@ struct bp_type_claims {
  * each task.
  */
 struct bp_slots {
-	spinlock_t		lock;		/* the accounts */
-	bool			changing;
+	struct mutex		lock;		/* the accounts */
 	unsigned int		nr_cpus;
 	struct bp_type_claims	type[TYPE_MAX];
 	DECLARE_HASHTABLE(by_task, BP_HASH_BITS);

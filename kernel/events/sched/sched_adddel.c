@@ -209,12 +209,14 @@ void perf_adddel_group_changed(struct perf_event *leader)
 static void adddel_rebind_group(struct perf_event *leader, int cpu)
 {
 	struct perf_event_pmu_context *epc = leader->pmu_ctx;
-	bool partial = adddel_is_partial(leader);
+	bool here = leader->cpu == cpu;
 
-	if (leader->cpu < 0 && !partial)
-		return;
-	if ((leader->cpu >= 0 && leader->cpu != cpu) ||
-	    (partial && !perf_pmu_supports_cpu(epc->pmu, cpu))) {
+	if (leader->cpu < 0) {
+		if (!adddel_is_partial(leader))
+			return;
+		here = perf_pmu_supports_cpu(epc->pmu, cpu);
+	}
+	if (!here) {
 		if (leader->state == PERF_EVENT_STATE_ACTIVE)
 			perf_group_stop(leader);
 	} else if (leader->state == PERF_EVENT_STATE_INACTIVE) {

@@ -283,10 +283,10 @@ static void a_debugger_claims_without_the_lock(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 0), 1u);
 
 	/* As where a CPU is stopped while it changes claims. */
-	t->slots.changing = true;
+	mutex_lock(&t->slots.lock);
 	KUNIT_EXPECT_EQ(test, bp_slots_release_stopped(&t->slots, bp), -EBUSY);
 	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 0), 1u);
-	t->slots.changing = false;
+	mutex_unlock(&t->slots.lock);
 
 	KUNIT_EXPECT_EQ(test, bp_slots_release_stopped(&t->slots, bp), 0);
 	KUNIT_EXPECT_EQ(test, bp_test_needed(t, 0), 0u);

@@ -247,18 +247,22 @@ static void mmap_find_page_event(struct perf_buffer *rb)
 	WRITE_ONCE(rb->page_event, mapped);
 }
 
-/* Clears the user page, after page_clears was raised. It is another event's then, or none's. */
+/*
+ * Clears the user page, after page_event was set to NULL and page_clears was raised, which is undone
+ * here. The page is an event's again only after all clears: until then nothing else writes it.
+ */
 static void mmap_clear_page(struct perf_buffer *rb)
 {
-	perf_event_clear_userpage(rb);
+	synchronize_rcu();
 	guard(perf_buffers)();
-	if (!rb->page_event && !rb->page_clears)
+	perf_event_clear_userpage(rb);
+	if (!--rb->page_clears && !rb->page_event)
 		mmap_find_page_event(rb);
 }
 
 /*
  * Removes a mapping. True if it was the buffer's last; @event_last is set for the event's,
- * @page_last if the user page was that of the event and has to be cleared.
+ * @page_last if the user page was that of the event.
  */
 static bool mmap_drop_vma(struct perf_event *event, struct perf_buffer *rb, bool *event_last,
 			  bool *page_last)
@@ -267,12 +271,12 @@ static bool mmap_drop_vma(struct perf_event *event, struct perf_buffer *rb, bool
 
 	guard(perf_buffers)();
 	*event_last = atomic_dec_and_test(&event->mmap_count);
-	*page_last = *event_last && rb->page_event == event && rb->mmap_count > 1;
-	rb->page_clears += *page_last;
+	*page_last = *event_last && rb->page_event == event;
 	if (*event_last)
 		perf_buffer_detach(event);
 
 	if (--rb->mmap_count) {
+		rb->page_clears += *page_last;
 		if (*event_last && !rb->page_event && !rb->page_clears)
 			mmap_find_page_event(rb);
 		return false;
@@ -303,7 +307,7 @@ static void mmap_vma_close(struct vm_area_struct *vma)
 	}
 	if (last)
 		mmap_uncharge(&rb->charge);
-	if (page_last)
+	else if (page_last)
 		mmap_clear_page(rb);
 	perf_buffer_put(rb);
 }
