@@ -256,7 +256,7 @@ static void mmap_clear_page(struct perf_buffer *rb)
 	synchronize_rcu();
 	guard(perf_buffers)();
 	perf_event_clear_userpage(rb);
-	if (!--rb->page_clears && !rb->page_event)
+	if (!--rb->page_clears)
 		mmap_find_page_event(rb);
 }
 
