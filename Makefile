@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # The targets are listed by "make help". Variables:
-#   ARCH=arm64|x86_64   BUILD=dir (build)   O=dir (objects of "configure", "kernel", "stock", "debug")
+#   ARCH=arm64|x86_64   BUILD=dir (build)   O=dir (of "configure", "kernel", "stock", "debug")
 #   JOBS=n   TARBALL=linux-source-6.12.tar.xz   KERNEL=ours|stock|debug   CMD='...'   SMP=n
 #   ICOUNT=shift   PMU=name   CPU=name   MEM=megabytes   FILES='...'   TIMEOUT=seconds
 #   APPEND='kernel parameters'   QEMU=program   QEMU_ARGS='...'

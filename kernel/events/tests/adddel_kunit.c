@@ -367,11 +367,11 @@ static void adddel_accept(struct pmu *pmu, int cpu, bool *refused)
 static int adddel_sleeper(void *unused)
 {
 	while (!kthread_should_stop())
-		msleep(1);
+		msleep(20);
 	return 0;
 }
 
-/* pmu::filter rejects no CPU: an event that is enabled while its task sleeps starts with the task. */
+/* pmu::filter rejects no CPU: an event that is enabled while its task sleeps starts with it. */
 static void test_filter_that_rejects_nothing(struct kunit *test)
 {
 	struct perf_event_attr attr;

@@ -248,8 +248,9 @@ static void mmap_find_page_event(struct perf_buffer *rb)
 }
 
 /*
- * Clears the user page, after page_event was set to NULL and page_clears was raised, which is undone
- * here. The page is an event's again only after all clears: until then nothing else writes it.
+ * Clears the user page, after page_event was set to NULL and page_clears was raised, which is
+ * undone here. The page is an event's again only after all clears: until then nothing else writes
+ * it.
  */
 static void mmap_clear_page(struct perf_buffer *rb)
 {

@@ -66,6 +66,7 @@ struct id_slot {
  * @sample_id_at: byte of a sample at which the id is, 0 if there is none at the same in all events
  * @other_id_at: bytes before the end of another record at which it is, 0 if there is none
  * @nr_features: sections that were read, each time that they occur
+ * @ids_size: bytes of the ids of all attrs
  * @scratch: a record that is not aligned in its file
  * @sorter: records that are sorted, NULL until the first is requested
  */

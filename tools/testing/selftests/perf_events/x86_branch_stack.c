@@ -526,7 +526,8 @@ static bool stack_stays_with_the_other(void)
 		event_disable(t->fd);
 		stacks_read(t);
 		event_enable(t->fd);
-		good &= expect(t->samples > READ_WALKS / 4, "%u samples at the bottom", t->samples) &
+		good &= expect(t->samples > READ_WALKS / 4, "%u samples at the bottom",
+			       t->samples) &
 			expect_eq(gone ? "stacks of the first event" : "stacks of the second",
 				  t->wrong, 0);
 		kill_child(pid);

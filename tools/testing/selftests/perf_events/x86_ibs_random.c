@@ -115,8 +115,8 @@ static unsigned int insns_of_handler(const struct spread *n)
 
 /*
  * The samples are the periods in the count, to which the bits add nothing: as many instructions are
- * not counted as with cycles, but for a few of the handler; a debug kernel's handler differs by more
- * than the bits would add in the mean.
+ * not counted as with cycles, but for a few of the handler; a debug kernel's handler differs by
+ * more than the bits would add in the mean.
  */
 static bool periods_are_kept(void)
 {

@@ -57,7 +57,7 @@ static int open_loads(struct ring *ring, unsigned int ldlat, int cpu)
 	return fd;
 }
 
-/* Some samples, all of loads that take longer than @ldlat, and some that take no more than @some. */
+/* Some samples, all of loads that take longer than @ldlat, and some of loads up to @some. */
 static bool samples_are_above(struct ring *ring, const char *what, unsigned int ldlat,
 			      unsigned int some)
 {
