@@ -812,13 +812,11 @@ static void zhaoxin_fixed_counters_are_its_own(struct kunit *test)
 
 	for (int i = 0; i < ARRAY_SIZE(models); i++) {
 		const struct zhaoxin_part *part = zhaoxin_find_part(7, models[i], 0);
-		struct x86_pmu xpmu = { .arch_len = 7 };
+		struct x86_pmu xpmu = { .arch_len = 7, .model = part->model };
 
-		KUNIT_ASSERT_NOT_NULL(test, part);
-		xpmu.model = part->model;
 		xpmu.counters = GENERAL(4) | part->fixed;
 		KUNIT_EXPECT_EQ(test, x86_rule_counters(&xpmu, 0x0300), GENERAL(4));
-		KUNIT_EXPECT_EQ(test, x86_rule_counters(&xpmu, 0x003c), GENERAL(4));
+		KUNIT_EXPECT_EQ(test, x86_rule_counters(&xpmu, 0x3c), GENERAL(4));
 		KUNIT_EXPECT_EQ(test, x86_rule_counters(&xpmu, 0xc0), GENERAL(4) | X86_FIXED(0));
 		for (int id = 7; id < ARRAY_SIZE(stalled_and_ref); id++)
 			KUNIT_EXPECT_EQ(test, x86_generic_select(&xpmu, id), stalled_and_ref[id]);
