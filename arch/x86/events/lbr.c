@@ -40,7 +40,7 @@ struct x86_branch_sample {
  * @info_users: loaded events with branch records that need INFO registers
  * @stack_users: those in call-stack mode; no others are loaded then
  * @stack: task of which the registers hold the call stack, for an event of the task; NULL: none
- * @restored: that call stack was saved before, and not begun anew
+ * @restored: the registers were filled with a saved call stack for @stack, and not emptied
  * @freezes: recording was started with a freeze by the interrupt
  * @stopped: x86_lbr_snapshot() reads the registers, and an NMI must not start recording
  * @restart: an NMI would have started recording meanwhile

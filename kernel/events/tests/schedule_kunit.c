@@ -579,7 +579,7 @@ static struct perf_event *open_of_task(struct kunit *test, int cpu)
 
 /*
  * A task with an event that is bound to a CPU moves between CPUs of a PMU with pmu::filter: the
- * event starts and stops, and what waits for a counter goes on waiting.
+ * event starts and stops, and the groups without a counter stay INACTIVE.
  */
 static void test_waiting_events_wait_after_a_move(struct kunit *test)
 {

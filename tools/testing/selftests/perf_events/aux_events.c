@@ -613,22 +613,30 @@ static bool closed_before_sibling(void)
 	return ok;
 }
 
+/* An area in the buffer of another event. */
+static struct area area_in(const struct area *data)
+{
+	struct perf_event_attr attr = aux_attr(64);
+	struct area area = { .fd = open_self(&attr, -1), .user = data->user };
+
+	if (ioctl(area.fd, PERF_EVENT_IOC_SET_OUTPUT, data->fd) ||
+	    map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
+		fail_case("an area in another event's buffer");
+	return area;
+}
+
 #ifdef __x86_64__
 
 /* An area is unmapped that is in the buffer of a counting event: its page stays as it is. */
 static bool unmapped_beside_a_page(void)
 {
-	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u"), aux = aux_attr(64);
-	struct area data, area = { };
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	struct area data, area;
 	uint32_t index;
 
 	attr.disabled = 0;
 	data = open_data(attr);
-	area.fd = open_self(&aux, -1);
-	area.user = data.user;
-	if (ioctl(area.fd, PERF_EVENT_IOC_SET_OUTPUT, data.fd) ||
-	    map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
-		fail_case("an area in another event's buffer");
+	area = area_in(&data);
 	index = data.user->index;
 	munmap(area.aux, area.aux_bytes);
 	return expect_between("index of the counter", index, 1, UINT32_MAX) &
@@ -646,21 +654,17 @@ static bool unmapped_beside_a_page(void)
 
 /*
  * The data are unmapped while an area of the buffer stays. An event that maps the buffer then is
- * described by the page, once the area is gone.
+ * described by the page after the area has been unmapped.
  */
 static bool unmapped_before_the_area(void)
 {
-	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS), aux = aux_attr(64);
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_PAGE_FAULTS);
 	volatile struct perf_event_mmap_page *page;
-	struct area data, area = { };
+	struct area data, area;
 	int fd;
 
 	data = open_data(attr);
-	area.fd = open_self(&aux, -1);
-	area.user = data.user;
-	if (ioctl(area.fd, PERF_EVENT_IOC_SET_OUTPUT, data.fd) ||
-	    map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
-		fail_case("an area in another event's buffer");
+	area = area_in(&data);
 	munmap((void *)data.user, (1 + DATA_PAGES) * getpagesize());
 	attr.disabled = 1;
 	fd = open_self(&attr, -1);
