@@ -78,8 +78,9 @@ struct hw_perf_event_extra {
  * @interrupts: overflows in that tick; PERF_THROTTLED while the event is throttled
  * @freq_time_stamp: frequency control: time of the last adjustment, ns
  * @freq_count_stamp: frequency control: perf_event::count at that time
- * @freq_sleep_stamp: frequency control: perf_clock() less the context's clock at the last overflow,
- *	ns; 0: none yet
+ * @freq_sleep_stamp: frequency control: time for which the context's clock has stood still, less
+ *	that for which it has run, at the last overflow, ns; 0: none yet
+ * @freq_sleeps: frequency control: voluntary switches of the task at the last overflow
  */
 struct hw_perf_event {
 	union {
@@ -141,6 +142,7 @@ struct hw_perf_event {
 	u64			freq_time_stamp;
 	u64			freq_count_stamp;
 	u64			freq_sleep_stamp;
+	unsigned long		freq_sleeps;
 };
 
 /* ----------------------------------------------------------------------- PMU */

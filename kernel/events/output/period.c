@@ -44,21 +44,24 @@ static u64 period_adjust(struct perf_event *event, u64 now, u64 gap)
 }
 
 /*
- * @now: running time, ns. Returns the gap for period_adjust(): the task, or those of the cgroup,
- * have slept while the context's clock stood still.
+ * @time: the context's clock, ns. @span: running time of the event since its last adjustment, ns.
+ * Returns the gap for period_adjust(). The context's clock stands still while the task, or those of
+ * the cgroup, sleep; but also while they wait for a CPU. A task that has not switched by itself
+ * since the last overflow has only waited.
  */
-static u64 period_slept(struct perf_event *event, u64 now)
+static u64 period_slept(struct perf_event *event, u64 time, u64 span)
 {
-	const struct perf_event_context *ctx = event->ctx;
+	const struct task_struct *task = event->hw.target;
 	struct hw_perf_event *hwc = &event->hw;
-	u64 last = hwc->freq_sleep_stamp, span = now - hwc->freq_time_stamp;
-	u64 still = -READ_ONCE(ctx->offset);
-	s64 slept = still - last;
+	u64 stamp = -READ_ONCE(event->ctx->offset) - time;
+	s64 longer = stamp - hwc->freq_sleep_stamp;
+	unsigned long sleeps = task ? READ_ONCE(task->nvcsw) : 0;
 
-	if (!ctx->task && !ctx->cgrp)
-		return 0;
-	hwc->freq_sleep_stamp = still;
-	return last && slept > (s64)span ? slept + span : 0;
+	if (!hwc->freq_sleep_stamp || (task && sleeps == hwc->freq_sleeps))
+		longer = 0;
+	hwc->freq_sleep_stamp = stamp;
+	hwc->freq_sleeps = sleeps;
+	return longer > 0 ? longer + 2 * span : 0;
 }
 
 /**
@@ -69,11 +72,11 @@ static u64 period_slept(struct perf_event *event, u64 now)
  */
 void perf_freq_overflow(struct perf_event *event)
 {
-	u64 enabled, running, gap;
+	u64 time = perf_ctx_read_time(event->ctx);
+	u64 enabled, now;
 
-	perf_event_times(event, perf_ctx_read_time(event->ctx), &enabled, &running);
-	gap = period_slept(event, running);
-	period_adjust(event, running, gap);
+	perf_event_times(event, time, &enabled, &now);
+	period_adjust(event, now, period_slept(event, time, now - event->hw.freq_time_stamp));
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "../output/freq.h"
@@ -246,6 +247,50 @@ static void freq_sleeper(struct kunit *test)
 			perf_freq_next(5000, 1000, 100000, run));
 }
 
+/*
+ * An overflow after 1000 events in 1 ms of the event, @ran ms of the context's clock and @still ms
+ * for which that stood still, ended by a sleep or not. Returns whether the period became longer.
+ */
+static bool freq_grows(struct perf_event *event, u64 ran, u64 still, bool slept)
+{
+	struct perf_event_context *ctx = event->ctx;
+
+	event->hw.sample_period = 1000;
+	ctx->stamp += ran * NSEC_PER_MSEC;
+	event->time_stopped += (ran - 1) * NSEC_PER_MSEC;
+	ctx->offset -= still * NSEC_PER_MSEC;
+	if (slept)
+		schedule_timeout_uninterruptible(1);
+	local64_add(1000, &event->count);
+	perf_freq_overflow(event);
+	return event->hw.sample_period > 1000;
+}
+
+/* What is taken for a sleep: neither turns of other events nor other tasks on the CPU. */
+static void freq_asleep(struct kunit *test)
+{
+	struct perf_event *event = kunit_kzalloc(test, sizeof(*event), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, event);
+	event->ctx = kunit_kzalloc(test, sizeof(*event->ctx), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, event->ctx);
+	event->attr.sample_freq = 100;
+	event->ctx->frozen = true;
+	event->group_leader = event;
+	event->state = PERF_EVENT_STATE_ACTIVE;
+	event->hw.target = current;
+	freq_grows(event, 1, 0, false);
+	KUNIT_EXPECT_TRUE(test, freq_grows(event, 1, 0, true));
+	KUNIT_EXPECT_FALSE(test, freq_grows(event, 1, 5, true));
+	/* It has run for longer than it slept, and the event for a part of that. */
+	KUNIT_EXPECT_TRUE(test, freq_grows(event, 3, 2, true));
+	KUNIT_EXPECT_FALSE(test, freq_grows(event, 3, 4, true));
+	/* It waited for its CPU. */
+	KUNIT_EXPECT_TRUE(test, freq_grows(event, 1, 5, false));
+	event->hw.target = NULL;
+	KUNIT_EXPECT_TRUE(test, freq_grows(event, 4, 0, true));
+}
+
 /* ----------------------------------------------------------------- throttling */
 
 /* The last of perf_samples_per_tick overflows in a tick throttles. */
@@ -393,6 +438,7 @@ static struct kunit_case sampling_cases[] = {
 	KUNIT_CASE(freq_small),
 	KUNIT_CASE(freq_bounds),
 	KUNIT_CASE(freq_sleeper),
+	KUNIT_CASE(freq_asleep),
 	KUNIT_CASE(throttle_after),
 	KUNIT_CASE(pause_before_added),
 	KUNIT_CASE(pause_nested),

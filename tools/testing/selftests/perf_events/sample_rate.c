@@ -184,6 +184,51 @@ static bool sleepers_have_samples(void)
 	       expect_between("switches with a sample", samples, switches / 2, switches);
 }
 
+/* A page fault in each @ns of the task's own time, @count times. */
+static void fault_slowly(uint64_t ns, unsigned int count)
+{
+	uint64_t next = thread_cpu_ns();
+
+	while (count--) {
+		char *p = fresh_pages(1);
+
+		touch_pages(p, 1);
+		munmap(p, page);
+		next += ns;
+		while (thread_cpu_ns() < next)
+			;
+	}
+}
+
+/* Two other tasks run on the CPU: the task waits for most of the time, and does not sleep. */
+static bool waiting_is_no_sleep(void)
+{
+	struct perf_event_attr attr = fault_attr(0, PERF_SAMPLE_PERIOD);
+	unsigned int samples;
+	pid_t child[2];
+	int fd;
+
+	pin_to_cpu(0);
+	for (unsigned int i = 0; i < ARRAY_SIZE(child); i++) {
+		child[i] = fork_child();
+		while (!child[i])
+			;
+	}
+	attr.freq = 1;
+	attr.sample_freq = 20;
+	fd = open_mapped(&attr, 16);
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	fault_slowly(5000000, 60);
+	ring_count(&ring, PERF_RECORD_SAMPLE);
+	fault_slowly(1000000, 800);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	samples = ring_count(&ring, PERF_RECORD_SAMPLE);
+	close_mapped(fd);
+	for (unsigned int i = 0; i < ARRAY_SIZE(child); i++)
+		kill_child(child[i]);
+	return expect_between("20 Hz: samples in 0.8 s of running", samples, 8, 40);
+}
+
 /* What was counted between two samples is the period of the second. */
 static bool frequency_periods(void)
 {
@@ -612,6 +657,7 @@ static const struct test tests[] = {
 	{ "a frequency of 100 and of 1000 Hz", frequency_is_kept },
 	{ "a sample of a frequency shows what was counted", frequency_periods },
 	{ "switches of a task that sleeps are samples at any frequency", sleepers_have_samples },
+	{ "a task that waits for its CPU is sampled at its frequency", waiting_is_no_sleep },
 	{ "IOC_PERIOD sets the frequency", ioc_frequency },
 	{ "perf_event_max_sample_rate throttles and unthrottles", rate_is_limited },
 	{ "perf_event_max_sample_rate throttles a counter", counter_rate_is_limited },
