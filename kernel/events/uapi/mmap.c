@@ -81,14 +81,17 @@ static int mmap_charge_pages(struct perf_mlock *charge, struct mm_struct *mm, un
 			   pages, limit);
 }
 
-/* Sets what perf_event_user_page_mapped() returns. */
+/*
+ * Sets what perf_event_user_page_mapped() returns: whether the page can be that of the event, which
+ * it becomes when others that have it mapped are unmapped.
+ */
 static void mmap_set_user_page_mapped(struct perf_event *event)
 {
 	const struct perf_buffer *rb;
 
 	guard(rcu)();
 	rb = rcu_dereference(event->rb);
-	if (rb && READ_ONCE(rb->page_event) == event && !READ_ONCE(rb->mapped_by_other_mm))
+	if (rb && !READ_ONCE(rb->mapped_by_other_mm))
 		event->attach_state |= PERF_ATTACH_USER_PAGE;
 	else
 		event->attach_state &= ~PERF_ATTACH_USER_PAGE;

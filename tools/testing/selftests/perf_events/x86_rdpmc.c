@@ -32,15 +32,23 @@ struct look {
 	int64_t		raw, offset;
 };
 
-static struct reader reader_new(uint64_t event)
+/* @output: an event that is mapped, or -1. */
+static struct reader reader_new_in(uint64_t event, int output)
 {
 	struct perf_event_attr attr = hw_attr(event, "u");
 	struct reader r;
 
 	attr.disabled = 0;
 	r.fd = open_self(&attr, -1);
+	if (output >= 0)
+		MUST(ioctl(r.fd, PERF_EVENT_IOC_SET_OUTPUT, output));
 	r.page = map_event(r.fd);
 	return r;
+}
+
+static struct reader reader_new(uint64_t event)
+{
+	return reader_new_in(event, -1);
 }
 
 /* False if the event is on no counter. */
@@ -205,15 +213,12 @@ static bool continues_over_waits(void)
 }
 
 /* As PAPI counts: the value at the reset is what later values are compared with. */
-static bool continues_over_resets(void)
+static bool reader_continues_over_resets(struct reader r)
 {
-	struct reader r;
+	pid_t worker = worker_new(UNMAPPED, 0);
 	bool good = true;
-	pid_t worker;
 
-	turns_new();
-	r = reader_new(PERF_COUNT_HW_INSTRUCTIONS);
-	worker = worker_new(UNMAPPED, 0);
+	give_turn();
 	for (int i = 0; good && i < 20; i++) {
 		struct look base;
 
@@ -228,6 +233,24 @@ static bool continues_over_resets(void)
 	}
 	kill_child(worker);
 	return good;
+}
+
+static bool continues_over_resets(void)
+{
+	turns_new();
+	return reader_continues_over_resets(reader_new(PERF_COUNT_HW_INSTRUCTIONS));
+}
+
+/* The page becomes the event's when another one that has mapped the buffer unmaps it. */
+static bool continues_in_a_page_that_was_shared(void)
+{
+	struct reader first, r;
+
+	turns_new();
+	first = reader_new(PERF_COUNT_HW_INSTRUCTIONS);
+	r = reader_new_in(PERF_COUNT_HW_INSTRUCTIONS, first.fd);
+	MUST(munmap((void *)first.page, 4096));
+	return reader_continues_over_resets(r);
 }
 
 static bool continues_when_it_is_enabled_again(void)
@@ -423,6 +446,7 @@ static const struct test tests[] = {
 	{ "the raw value continues over migrations", continues_over_migrations },
 	{ "the raw value continues over waits for a counter", continues_over_waits },
 	{ "the raw value continues over resets", continues_over_resets },
+	{ "the raw value continues in a page that was shared", continues_in_a_page_that_was_shared },
 	{ "the raw value continues when it is enabled again", continues_when_it_is_enabled_again },
 	{ "the raw value continues over forks", continues_over_forks },
 	{ "the raw value continues over other mappings", continues_over_other_mappings },
