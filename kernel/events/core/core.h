@@ -132,7 +132,7 @@ struct perf_event_pmu_context {
  * @cgrp_next: context of the next outer cgroup that is active on this CPU
  * @rcu_head: for freeing after a grace period
  * @throttled: an event may have been throttled since the last tick on @active_cpu
- * @adddel_waiting: pmu::add of a group may have failed, which is to be tried again
+ * @adddel_waiting: groups wait for pmu::add, which may have failed for them before
  * @shared: a reference has been taken by other users than the task and its embedded events
  * @awaited: perf_event_free_task() waits until its reference is the last
  * @first_epc: memory for one PMU context; most contexts need no more

@@ -8,7 +8,7 @@
 
 #include "ops.h"
 
-/* The owner may be exiting and clearing its list at the same time. */
+/* The owner may clear its list at the same time, at its exit or a set-uid exec. */
 static void release_remove_from_owner(struct perf_event *event)
 {
 	struct task_struct *owner;

@@ -73,9 +73,9 @@
  * before the area is freed.
  *
  * perf_buffers_lock guards perf_event::rb, perf_event::mmap_count and perf_buffer::{events,
- * mmap_count, page_event, aux}. Only wait-queue locks and the lock of a refusal nest inside it, and
- * it is held for a few instructions. perf_event::mmap_mutex, outside it, serialises changes of one
- * event's buffer. Writers take neither: they use RCU.
+ * mmap_count, page_event, page_clears, aux}. Only wait-queue locks and the lock of a refusal nest
+ * inside it, and it is held for a few instructions. perf_event::mmap_mutex, outside it, serialises
+ * changes of one event's buffer. Writers take neither: they use RCU.
  */
 #ifndef _KERNEL_EVENTS_BUFFER_H
 #define _KERNEL_EVENTS_BUFFER_H
@@ -275,7 +275,7 @@ struct perf_aux {
  * @poll: the reader has been notified and has not polled since
  * @events: events that write to the buffer, by perf_event::rb_entry; perf_buffers_lock, RCU
  * @page_event: event that the first page describes; NULL if several events are mapped
- * @page_clears: how many mappings have set it to NULL, and have not cleared the page yet
+ * @page_clears: how many changes of mappings have set it to NULL, and have not cleared the page yet
  * @mapped_by_other_mm: mapped by another process than the one that its event counts
  * @mmap_count: number of mappings; perf_buffers_lock
  * @refcount: one for each event in @events and for each mapping

@@ -243,10 +243,10 @@ static void adddel_rebind_counters(struct perf_event *leader, int cpu)
 }
 
 /**
- * perf_adddel_rebind - start and stop the events of a task that are bound to a CPU
+ * perf_adddel_rebind - start and stop the events of a task that can run on some CPUs only
  * @ctx: context of a task that is about to be active here and was on another CPU before
  *
- * No event is added yet: groups that start are on the switch list.
+ * No event is added yet: groups that start are on the switch list, or wait for perf_adddel_retry().
  *
  * Context: ctx->lock is held, interrupts off
  */
