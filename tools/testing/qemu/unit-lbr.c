@@ -268,6 +268,19 @@ static void lbr_check_freeze(int freeze)
 	write_msr(0x186, 0);
 }
 
+/* A debug exception turns recording off, and is no record itself. */
+static void lbr_check_debug_exception(void)
+{
+	lbr_wipe();
+	db_n = 0;
+	write_msr(DEBUGCTL, 0x801);
+	asm volatile("pushf; orl $0x100,(%%esp); popf; nop" ::: "memory", "cc");
+	check_eq("debug exceptions", db_n, 1);
+	check_eq("LBR off by a debug exception", read_msr(DEBUGCTL), 0x800);
+	check_eq("the return from write_msr() alone", read_msr(LBR_TOS), 1);
+	write_msr(DEBUGCTL, 0);
+}
+
 /* An interrupt in front of br_call: it and the return are records. */
 static void lbr_check_interrupt(void)
 {
@@ -326,6 +339,7 @@ void test_ring_lbr(void)
 	lbr_check_records();
 	lbr_check_freeze(0);
 	lbr_check_freeze(1);
+	lbr_check_debug_exception();
 	if (lbr->select)
 		lbr_check_interrupt();
 	if (lbr->select & CALL_STACK)

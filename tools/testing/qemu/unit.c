@@ -61,11 +61,13 @@ void check_eq(const char *n, u64 got, u64 want)
 	}
 }
 
-volatile u32 gp, gp_err, nmi_n, nmi_eip, irq_n, irq_eip;
+volatile u32 gp, gp_err, nmi_n, nmi_eip, irq_n, irq_eip, db_n;
 
-asm(".globl gp_h, nmi_h, irq_h");
+asm(".globl gp_h, nmi_h, irq_h, db_h");
 asm("gp_h: movl $1,gp; popl gp_err; addl $2,(%esp); mov $0xdead,%eax; iret");
 asm("nmi_h: incl nmi_n; pushl (%esp); popl nmi_eip; iret");
+/* After a single step; does not step on. */
+asm("db_h: incl db_n; andl $~0x100,8(%esp); iret");
 asm("irq_h: incl irq_n; pushl (%esp); popl irq_eip; movl $0,0xfee000b0; iret");
 static struct {
 	u16 lo, sel;
@@ -785,6 +787,7 @@ __used void cmain(void)
 		     "1: mov $16,%%ax; mov %%ax,%%ds; mov %%ax,%%es; mov %%ax,%%ss"
 		     : : "m"(gdtr) : "eax");
 	set_gate(13, gp_h);
+	set_gate(1, db_h);
 	set_gate(2, nmi_h);
 	set_gate(0x40, irq_h);
 	idtr.l = sizeof(idt) - 1;

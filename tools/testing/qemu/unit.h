@@ -25,8 +25,8 @@ void check_eq(const char *n, u64 got, u64 want);
  * interrupts, and the EIP that the last of each interrupted. The #GP handler skips the instruction,
  * which is one of 2 bytes: RDMSR, WRMSR, RDPMC.
  */
-extern volatile u32 gp, gp_err, nmi_n, nmi_eip, irq_n, irq_eip;
-extern char gp_h[], nmi_h[], irq_h[];
+extern volatile u32 gp, gp_err, nmi_n, nmi_eip, irq_n, irq_eip, db_n;
+extern char gp_h[], nmi_h[], irq_h[], db_h[];
 
 /* Returns whether it faulted. */
 int write_msr(u32 m, u64 v);
