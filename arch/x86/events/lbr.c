@@ -96,21 +96,12 @@ static const struct x86_branch_task *lbr_saved(const struct perf_event *event, b
 }
 
 /*
- * For how long the task has been running without the event, ns. It is the same as long as the event
- * is ACTIVE, on a CPU or not.
- */
-static u64 lbr_time_stopped(const struct perf_event *event)
-{
-	return event->time_stopped + event->group_leader->time_stopped;
-}
-
-/*
  * Of an event that is loaded when its task's stack is saved: another save, or a time in which the
- * event is not ACTIVE, makes the tag a larger one.
+ * task runs and the event is not ACTIVE, makes the tag a larger one.
  */
 static u64 lbr_tag(const struct perf_event *event, const struct x86_branch_task *task)
 {
-	return task->generation + lbr_time_stopped(event);
+	return task->generation + event->time_stopped;
 }
 
 /* The call stack of the event's task; NULL if the task can have run without the event since. */
@@ -119,6 +110,14 @@ static const struct x86_branch_task *lbr_saved_stack(const struct perf_event *ev
 	const struct x86_branch_task *task = lbr_saved(event, false);
 
 	return task && event->hw.branch_tag == lbr_tag(event, task) ? task : NULL;
+}
+
+/* What the event's guest has left; NULL if it has not run, or another guest has run since. */
+static const struct x86_branch_task *lbr_saved_guest(const struct perf_event *event)
+{
+	const struct x86_branch_task *task = lbr_saved(event, true);
+
+	return task && event->hw.branch_tag == task->generation ? task : NULL;
 }
 
 /* Do the registers hold it still, without another use since? */
@@ -362,7 +361,7 @@ void x86_lbr_unload(struct x86_pmu_cpu *cpu, u64 counters)
  */
 void x86_lbr_load_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
-	const struct x86_branch_task *task = lbr_saved(event, true);
+	const struct x86_branch_task *task = lbr_saved_guest(event);
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 
 	lockdep_assert_irqs_disabled();
@@ -391,6 +390,7 @@ void x86_lbr_unload_guest(struct x86_pmu_cpu *cpu, struct perf_event *event)
 	lbr_stack_save(br, cpu->pmu, task);
 	rdmsrl(cpu->pmu->branches->select, task->select);
 	task->guest = true;
+	event->hw.branch_tag = task->generation;
 }
 
 /* ---------------------------------------------------------------- task switches */

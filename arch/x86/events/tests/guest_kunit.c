@@ -148,7 +148,7 @@ static unsigned int guest_wrong(const struct x86_pmu_lbr *lbr, bool empty)
 
 struct guest_seen {
 	bool		first, back, beside;
-	unsigned int	first_wrong, back_wrong, awake_wrong, host_kept;
+	unsigned int	first_wrong, back_wrong, awake_wrong, next_wrong, host_kept;
 	u64		recording;
 };
 
@@ -189,7 +189,22 @@ static void guest_runs(struct perf_event *guest, struct perf_event *host,
 	local_irq_enable();
 }
 
-/* A guest finds nothing of the host in the registers, and later what it left there. */
+/* Another guest of the same task. */
+static void guest_follows(const struct x86_pmu_lbr *lbr, struct guest_seen *seen)
+{
+	struct perf_event *guest = guest_event();
+
+	seen->next_wrong = ~0;
+	if (IS_ERR(guest))
+		return;
+	local_irq_disable();
+	if (guest_has_registers(guest))
+		seen->next_wrong = guest_wrong(lbr, true);
+	local_irq_enable();
+	perf_event_release_kernel(guest);
+}
+
+/* A guest finds nothing of the host, or of another guest, and later what it left there. */
 static void guest_keeps_its_records(struct kunit *test)
 {
 	struct guest_seen seen = { };
@@ -206,6 +221,7 @@ static void guest_keeps_its_records(struct kunit *test)
 	if (!IS_ERR(guest)) {
 		guest_runs(guest, host, &lbr, &seen);
 		perf_event_release_kernel(guest);
+		guest_follows(&lbr, &seen);
 	}
 	perf_event_release_kernel(host);
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
@@ -219,6 +235,7 @@ static void guest_keeps_its_records(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, seen.back);
 	KUNIT_EXPECT_EQ(test, seen.back_wrong, 0);
 	KUNIT_EXPECT_EQ(test, seen.awake_wrong, 0);
+	KUNIT_EXPECT_EQ(test, seen.next_wrong, 0);
 }
 
 /* Counts in guests, too, unless its samples are precise. */

@@ -114,7 +114,7 @@ struct stacks {
 };
 
 /* With a CPU, children of the task have the event, too. */
-static void stacks_open(struct stacks *t, pid_t pid, int cpu)
+static void stacks_open_in(struct stacks *t, pid_t pid, int cpu, int leader)
 {
 	t->attr = branch_attr(FORM_STACK);
 	t->attr.sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CPU;
@@ -122,13 +122,18 @@ static void stacks_open(struct stacks *t, pid_t pid, int cpu)
 	t->attr.inherit = pid >= 0 && cpu >= 0;
 	t->pid = pid ?: getpid();
 	t->least = levels < depth ? levels : depth;
-	t->fd = perf_open(&t->attr, pid, cpu, -1, 0);
+	t->fd = perf_open(&t->attr, pid, cpu, leader, 0);
 	if (t->fd < 0 && errno == EOPNOTSUPP)
 		skip_case("no call-stack mode");
 	MUST(t->fd);
 	if (!ring_map(&t->ring, t->fd, 256))
 		fail_case("mmap");
 	event_enable(t->fd);
+}
+
+static void stacks_open(struct stacks *t, pid_t pid, int cpu)
+{
+	stacks_open_in(t, pid, cpu, -1);
 }
 
 static void stacks_check(struct stacks *t, const struct sample *s)
@@ -537,6 +542,52 @@ static bool stack_stays_with_the_other(void)
 	return good;
 }
 
+/* Closes the leader of a group, which no other process has open then, while their task sleeps. */
+static pid_t fork_closer(int leader)
+{
+	pid_t pid;
+
+	to_other = gate_new();
+	to_self = gate_new();
+	pid = fork_child();
+	if (pid) {
+		close(leader);
+		return pid;
+	}
+	gate_wait(&to_other);
+	close(leader);
+	gate_open(&to_self);
+	for (;;)
+		pause();
+}
+
+/* The event has counted for a shorter time than its leader. */
+static bool stack_stays_without_the_leader(void)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, "u");
+	static struct stacks t;
+
+	need_stacks();
+	attr.disabled = 0;
+	for (unsigned int walk = 0; walk < READ_WALKS / 4; walk++) {
+		int leader = MUST(perf_open(&attr, 0, -1, -1, 0));
+		pid_t pid;
+
+		run_loop(1000);
+		stacks_open_in(&t, 0, -1, leader);
+		pid = fork_closer(leader);
+		at_bottom = sleep_at_bottom;
+		stack_walks(walk, 1, 0);
+		event_disable(t.fd);
+		stacks_read(&t);
+		ring_unmap(&t.ring);
+		close(t.fd);
+		kill_child(pid);
+	}
+	return expect(t.samples > READ_WALKS / 8, "%u samples at the bottom", t.samples) &
+	       expect_eq("stacks that are not the chain", t.wrong, 0);
+}
+
 static const struct test tests[] = {
 	{ "call stacks are the chains of frame pointers", stacks_are_chains },
 	{ "of a deep stack the newest calls are", deep_stacks_are_chains },
@@ -544,6 +595,7 @@ static const struct test tests[] = {
 	{ "an event that was disabled forgets its stack", disabled_events_forget },
 	{ "one that was disabled and enabled while its task slept, too", disabled_asleep_forget },
 	{ "the other one of two events has the stack then", stack_stays_with_the_other },
+	{ "so it has when its leader is closed then", stack_stays_without_the_leader },
 	{ "a task finds its own stack after a switch", tasks_have_their_stacks },
 	{ "so it does after a task without an event", task_has_its_stack },
 	{ "two events of a task have its stack", two_events_have_the_stack },
