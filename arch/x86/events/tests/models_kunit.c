@@ -812,8 +812,9 @@ static void zhaoxin_fixed_counters_are_its_own(struct kunit *test)
 
 	for (int i = 0; i < ARRAY_SIZE(models); i++) {
 		const struct zhaoxin_part *part = zhaoxin_find_part(7, models[i], 0);
-		struct x86_pmu xpmu = { .arch_len = 7, .model = part->model };
+		struct x86_pmu xpmu = { .arch_len = 7, .model = part ? part->model : NULL };
 
+		KUNIT_ASSERT_NOT_NULL(test, part);
 		xpmu.counters = GENERAL(4) | part->fixed;
 		KUNIT_EXPECT_EQ(test, x86_rule_counters(&xpmu, 0x0300), GENERAL(4));
 		KUNIT_EXPECT_EQ(test, x86_rule_counters(&xpmu, 0x3c), GENERAL(4));
