@@ -16,6 +16,8 @@
  * Context: interrupts disabled on the CPU of the registers, or NMI.
  */
 #include <linux/irqflags.h>
+#include <linux/kdebug.h>
+#include <linux/kprobes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <asm/idtentry.h>
@@ -69,10 +71,15 @@ struct x86_branch_cpu {
 
 static DEFINE_PER_CPU(struct x86_branch_cpu, x86_branch_cpu);
 
+static bool lbr_has_ring(const struct x86_pmu *xpmu)
+{
+	return xpmu->branches->kind == X86_BRANCHES_RING;
+}
+
 /* With version 4 a flag of the status freezes the records; before, DEBUGCTL.LBR is cleared. */
 static bool lbr_freeze_clears_lbr(const struct x86_pmu_cpu *cpu)
 {
-	return cpu->pmu->branches->kind == X86_BRANCHES_RING && cpu->pmu->version < 4;
+	return lbr_has_ring(cpu->pmu) && cpu->pmu->version < 4;
 }
 
 static bool lbr_has_buffer(const struct x86_pmu *xpmu)
@@ -482,7 +489,8 @@ void x86_lbr_irq_log(struct x86_pmu_cpu *cpu)
  * x86_lbr_irq_end - record again after an interrupt
  * @cpu: this CPU
  *
- * Without events with branch records on the CPU, recording stays off until one is loaded.
+ * Without events with branch records on the CPU, recording stays off until one is loaded. A ring can
+ * be off without a freeze, because not all debug exceptions have a notification.
  *
  * Context: NMI.
  */
@@ -491,13 +499,38 @@ void x86_lbr_irq_end(struct x86_pmu_cpu *cpu)
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 
 	br->logged = false;
-	if (!(lbr_freeze_clears_lbr(cpu) && !br->stack_users) && !lbr_has_buffer(cpu->pmu))
+	if (!lbr_has_ring(cpu->pmu) && !lbr_has_buffer(cpu->pmu))
 		return;
 	if (br->stopped)
 		br->restart = true;
 	else
-		x86_branches_start(cpu->pmu->branches, true);
+		x86_branches_start(cpu->pmu->branches, br->freezes);
 }
+
+/*
+ * A debug exception has cleared DEBUGCTL.LBR: "the handler must set the LBR flag again". Other kinds
+ * of registers have no such rule. A snapshot that is being read sets the flag at its end.
+ */
+static int lbr_debug_exception(struct notifier_block *nb, unsigned long reason, void *args)
+{
+	const struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
+	const struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+
+	if (reason != DIE_DEBUG || !cpu->branches_on || br->stopped)
+		return NOTIFY_DONE;
+	/* An interrupt has left recording off until an event is loaded. */
+	if (cpu->branches_frozen && lbr_freeze_clears_lbr(cpu))
+		return NOTIFY_DONE;
+	x86_branches_start(cpu->pmu->branches, br->freezes);
+	return NOTIFY_DONE;
+}
+NOKPROBE_SYMBOL(lbr_debug_exception);
+
+/* Before that of breakpoints, which ends the chain. */
+static struct notifier_block lbr_debug_exception_nb = {
+	.notifier_call = lbr_debug_exception,
+	.priority = INT_MAX,
+};
 
 /**
  * x86_lbr_newest - the branch before an interrupt
@@ -673,7 +706,7 @@ int x86_lbr_snapshot(struct perf_branch_entry *entries, unsigned int cnt)
 	wrmsrl(b->control, control);
 	if (unlikely(READ_ONCE(br->restart)) && !outer) {
 		br->restart = false;
-		x86_branches_start(b, true);
+		x86_branches_start(b, br->freezes);
 	}
 	local_irq_restore(flags);
 	return cnt;
@@ -712,6 +745,20 @@ void x86_lbr_cpu_reset(struct x86_pmu_cpu *cpu)
 	else
 		x86_branches_mark(cpu->pmu->branches);
 	lbr_start(cpu, br);
+}
+
+/**
+ * x86_lbr_init - prepare for debug exceptions
+ * @xpmu: PMU that is not registered yet, of the boot CPU
+ *
+ * Hybrid parts have architectural records.
+ *
+ * Context: process, may sleep; once.
+ */
+void x86_lbr_init(const struct x86_pmu *xpmu)
+{
+	if (xpmu->branches && lbr_has_ring(xpmu))
+		register_die_notifier(&lbr_debug_exception_nb);
 }
 
 /**

@@ -42,6 +42,7 @@ void x86_lbr_sched_task(struct x86_pmu_cpu *cpu);
 bool x86_lbr_holds_overflows(const struct x86_pmu_cpu *cpu);
 void x86_lbr_cpu_stop(struct x86_pmu_cpu *cpu);
 void x86_lbr_cpu_reset(struct x86_pmu_cpu *cpu);
+void x86_lbr_init(const struct x86_pmu *xpmu);
 struct kmem_cache *x86_lbr_task_cache(const struct x86_pmu *xpmu);
 int  x86_lbr_snapshot(struct perf_branch_entry *entries, unsigned int cnt);
 

@@ -258,6 +258,7 @@ static int __init init_hw_perf_events(void)
 	perf_events_lapic_init();
 	register_nmi_handler(NMI_LOCAL, x86_pmi, 0, "PMI");
 	register_reboot_notifier(&x86_setup_reboot_notifier);
+	x86_lbr_init(&x86_pmus[0]);
 	ret = cpuhp_setup_state(CPUHP_AP_PERF_X86_STARTING, "perf/x86:starting",
 				x86_pmu_cpu_starting, x86_pmu_cpu_dying);
 	return ret ?: x86_setup_register_all();

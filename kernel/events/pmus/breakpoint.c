@@ -336,10 +336,10 @@ void perf_bp_copy(struct perf_event *child, const struct perf_event *parent)
 		child->attr.sig_data = parent->attr.sig_data;
 }
 
-/* First in the chain: a debug exception of a breakpoint is not for other notifiers. */
+/* A debug exception of a breakpoint is not for other notifiers, but for those of the PMU's driver. */
 static struct notifier_block bp_exceptions_nb = {
 	.notifier_call	= hw_breakpoint_exceptions_notify,
-	.priority	= 0x7fffffff,
+	.priority	= INT_MAX - 1,
 };
 
 /**

@@ -6,6 +6,8 @@
  * BRANCH_SAMPLES in the environment (a kernel parameter) is the number of samples with each filter
  * and each option, instead of a few hundred.
  */
+#include <linux/hw_breakpoint.h>
+
 #include "events.h"
 #include "expect.h"
 #include "files.h"
@@ -97,8 +99,8 @@ static bool samples_are_full(const struct tally *t, const char *name, uint64_t o
 		      t->full, n, t->least, (long)others);
 }
 
-/* Samples of the loop with a filter: no entry is wrong, and none is missing. */
-static bool filter_is_exact(uint64_t type, const char *name)
+/* Samples of a loop with a filter: no entry is wrong, and none is missing. */
+static bool filter_is_exact_in(uint64_t type, const char *name, void (*loop)(unsigned long rounds))
 {
 	struct perf_event_attr attr = branch_attr(type | PERF_SAMPLE_BRANCH_USER);
 	unsigned int wanted = samples_wanted();
@@ -109,6 +111,7 @@ static bool filter_is_exact(uint64_t type, const char *name)
 
 	if (fd < 0)
 		return true;
+	how.loop = loop;
 	sample_loop(&how, check_sample, &t);
 	others = disturbances() - others;
 	close(fd);
@@ -119,6 +122,11 @@ static bool filter_is_exact(uint64_t type, const char *name)
 	       samples_are_full(&t, name, others);
 }
 
+static bool filter_is_exact(uint64_t type, const char *name)
+{
+	return filter_is_exact_in(type, name, branch_loop);
+}
+
 static bool entries_are_the_loop(void)
 {
 	need_branches();
@@ -127,6 +135,33 @@ static bool entries_are_the_loop(void)
 	       filter_is_exact(PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_TYPE_SAVE, "types") &&
 	       filter_is_exact(PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_NO_FLAGS |
 			       PERF_SAMPLE_BRANCH_NO_CYCLES, "no flags, no cycles");
+}
+
+static volatile int watched;
+
+static void watched_loop(unsigned long rounds)
+{
+	watched++;
+	branch_loop(rounds);
+}
+
+/* A debug exception turns recording off. No switch to the task follows that would turn it on. */
+static bool debug_exception_does_not_end_them(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(attr), .bp_type = HW_BREAKPOINT_W,
+		.bp_addr = (uintptr_t)&watched, .bp_len = sizeof(watched),
+	};
+	bool good;
+	int fd;
+
+	need_branches();
+	require_exact_instructions();
+	fd = MUST(perf_open(&attr, 0, -1, -1, 0));
+	good = filter_is_exact_in(PERF_SAMPLE_BRANCH_ANY, "any", watched_loop);
+	good &= expect_between("debug exceptions", perf_count(fd), 1, 1000000);
+	close(fd);
+	return good;
 }
 
 static bool filters_select(void)
@@ -522,6 +557,7 @@ static bool refusals(void)
 
 static const struct test tests[] = {
 	{ "every entry of a sample is the branch before the next", entries_are_the_loop },
+	{ "a debug exception does not end the records", debug_exception_does_not_end_them },
 	{ "a filter lets the branches through that it names", filters_select },
 	{ "types and levels are saved, flags are left out", options_are_there },
 	{ "flags and cycles are those of the branches", options_select },
