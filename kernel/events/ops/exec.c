@@ -21,15 +21,38 @@ static int exec_enable_events(struct perf_event_context *ctx, void *unused)
 	return 0;
 }
 
-/* Removes an event. Its file, if it has one, stays open. */
+static bool exec_removes_group(const struct perf_event *leader)
+{
+	const struct perf_event *sibling;
+
+	for_each_group_sibling(sibling, leader) {
+		if (!sibling->attr.remove_on_exec)
+			return false;
+	}
+	return leader->attr.remove_on_exec;
+}
+
+/*
+ * Removes an event, and its group if all members are to be removed: that is read as the group of a
+ * task that has exited. Their files, if they have any, stay open.
+ */
 static void exec_remove_event(struct perf_event *event, struct list_head *to_free)
 {
+	struct perf_event *leader = event->group_leader, *sibling;
+
 	if (event->parent) {
 		perf_event_remove_child(event, to_free);
 		return;
 	}
-	perf_remove(event, PERF_REMOVE_EXIT);
-	perf_event_wakeup(event);
+	if (!exec_removes_group(leader)) {
+		perf_remove(event, PERF_REMOVE_EXIT);
+		perf_event_wakeup(event);
+		return;
+	}
+	perf_remove(leader, PERF_REMOVE_EXIT | PERF_REMOVE_GROUP);
+	perf_event_wakeup(leader);
+	for_each_group_sibling(sibling, leader)
+		perf_event_wakeup(sibling);
 }
 
 static struct perf_event *exec_next_to_remove(struct perf_event_context *ctx)
@@ -43,7 +66,7 @@ static struct perf_event *exec_next_to_remove(struct perf_event_context *ctx)
 	return NULL;
 }
 
-/* Each removal may remove siblings, too. */
+/* Each removal may remove other events, too. */
 static void exec_remove_events(struct perf_event_context *ctx, struct list_head *to_free)
 {
 	struct perf_event *event;

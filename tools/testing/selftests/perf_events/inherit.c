@@ -576,6 +576,54 @@ static bool removed_from_groups(void)
 	return good;
 }
 
+/* All members are removed: the group is read as that of a task that has exited. */
+static bool removed_group_is_read(void)
+{
+	struct gate go = gate_new(), called = gate_new(), end = gate_new();
+	struct perf_event_attr attr = call_attr();
+	uint64_t id[2];
+	bool good = true;
+	int fd[2];
+	pid_t pid;
+
+	attr.remove_on_exec = 1;
+	attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+	pid = fork_child();
+	if (!pid) {
+		gate_wait(&go);
+		/* It outlives its parent, and has inherited the group. */
+		if (!fork()) {
+			make_calls();
+			gate_open(&called);
+			gate_wait(&end);
+			_exit(0);
+		}
+		gate_wait(&called);
+		make_calls();
+		exec_calls();
+	}
+	fd[0] = MUST(perf_open(&attr, pid, -1, -1, 0));
+	fd[1] = MUST(perf_open(&attr, pid, -1, fd[0], 0));
+	gate_open(&go);
+	good &= child_succeeded(pid);
+	for (int i = 0; i < 2; i++)
+		MUST(ioctl(fd[i], PERF_EVENT_IOC_ID, &id[i]));
+	for (int i = 0; i < 2; i++) {
+		struct reading r;
+
+		if (!read_in_format(fd[i], attr.read_format, &r) ||
+		    !expect_eq("members", r.nr, 2))
+			return false;
+		for (int j = 0; j < 2; j++) {
+			good &= expect_eq("id", r.member[j].id, id[j]);
+			good &= expect_eq("calls", r.member[j].value, 2 * CALLS);
+		}
+	}
+	gate_open(&end);
+	close(fd[0]);
+	return good;
+}
+
 /* exec removes inherited events: the parent keeps what they counted. */
 static bool children_removed_by_exec(void)
 {
@@ -703,6 +751,7 @@ static const struct test tests[] = {
 	{ "enable_on_exec by a child, and its children", exec_enables_descendants },
 	{ "remove_on_exec", removed_by_exec },
 	{ "remove_on_exec of leader or sibling, closed in either order", removed_from_groups },
+	{ "remove_on_exec of a whole group, which is read then", removed_group_is_read },
 	{ "remove_on_exec of inherited events", children_removed_by_exec },
 	{ "exec by a thread", exec_by_a_thread },
 };
