@@ -621,32 +621,47 @@ static void record_loop(struct record_run *run, struct measure_poll *poll)
 	}
 }
 
-static int record_enable(struct record_run *run, bool on_exec, struct tally_error *err)
+/* Empties the buffers until the delay is over, or until a signal, which stays pending. */
+static void record_wait(struct record_run *run, struct measure_poll *poll)
+{
+	double due = measure_now() + run->delay;
+	int signal = 0;
+
+	while (!signal && poll->open && measure_now() < due) {
+		signal = measure_poll_wait(poll, fmin(0.5, due - measure_now()));
+		record_pass(run);
+	}
+	if (signal)
+		raise(signal);
+}
+
+static int record_enable(struct record_run *run, struct measure_poll *poll, bool on_exec,
+			 struct tally_error *err)
 {
 	int ret;
 
 	if (on_exec)
 		return 0;
-	if (run->delay > 0)
-		measure_delay(&run->options, run->delay);
+	if (run->setup.delayed)
+		record_wait(run, poll);
 	ret = tally_ioctl(&run->session, PERF_EVENT_IOC_ENABLE);
 	return ret ? tally_explain(err, -ret, "enable") : 0;
 }
 
 static int record_measure(struct record_run *run, bool on_exec, struct tally_error *err)
 {
-	bool late = run->options.argv && run->delay > 0;
+	bool late = run->options.argv && run->setup.delayed;
 	struct measure_poll poll;
 	int ret = measure_poll_init(&poll, &run->session, &run->options, err);
 
 	if (ret)
 		return ret;
 	if (!late)
-		ret = record_enable(run, on_exec, err);
+		ret = record_enable(run, &poll, on_exec, err);
 	if (!ret && run->options.argv)
 		ret = tally_command_start(&run->command, *run->options.argv, err);
 	if (!ret && late)
-		ret = record_enable(run, false, err);
+		ret = record_enable(run, &poll, false, err);
 	if (!ret)
 		record_loop(run, &poll);
 	run->pump.enable_aux = false;
@@ -712,7 +727,7 @@ static int record_run_all(struct record_run *run, int argc, char **argv)
 {
 	const struct tally_target *target = &run->options.target;
 	bool on_exec = run->options.argv && !target->all_cpus && !target->nr_cgroups &&
-		!run->delay;
+		!run->setup.delayed;
 	struct tally_error err = { 0 };
 	int ret = record_open_events(run, on_exec, &err);
 
@@ -989,6 +1004,9 @@ static int record_complete(struct record_run *run, struct tally_error *err)
 	if (ret < 0)
 		return ret;
 	run->snapshot = ret;
+	run->setup.delayed = run->delay > 0;
+	if (run->setup.delayed && record_delay(&run->events, err))
+		return -EINVAL;
 	if (run->directory && !strcmp(run->output, "-"))
 		return tally_fail(err, EINVAL, "--dir takes a path");
 	if (target->cpus && !tasks && !target->nr_cgroups)

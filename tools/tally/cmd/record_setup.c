@@ -117,20 +117,21 @@ static void set_side_band(struct perf_event_attr *attr, const struct record_setu
 	attr->ksymbol = 1;
 	attr->bpf_event = 1;
 	attr->mmap_data = !!(setup->extra & PERF_SAMPLE_ADDR);
-	attr->context_switch = setup->switches;
 	attr->namespaces = setup->namespaces;
 	attr->build_id = setup->build_ids;
 }
 
 /*
- * The event with side-band records: the first without an overwritten buffer. An event with an AUX
- * area is disabled while that is full.
+ * The first event that keeps all its records: its buffer is not overwritten, and it is not disabled
+ * while an AUX area is full. @side_band: the one that is there for nothing else.
  */
-static struct tally_counter *side_band_event(const struct tally_events *events)
+static struct tally_counter *complete_event(const struct tally_events *events, bool side_band)
 {
 	for (int i = 0; i < events->n; i++) {
-		if (!events->event[i].attr.write_backward && !events->event[i].aux)
-			return &events->event[i];
+		struct tally_counter *event = &events->event[i];
+
+		if (!event->attr.write_backward && !event->aux && event->side_band == side_band)
+			return event;
 	}
 	return NULL;
 }
@@ -155,12 +156,12 @@ static void prepare_event(struct tally_counter *event, const struct record_setup
 		attr->sample_type |= PERF_SAMPLE_IDENTIFIER;
 		attr->read_format |= PERF_FORMAT_ID;
 	}
-	if (!event->aux) {
+	if (!event->aux && !event->side_band) {
 		set_callchain(event, setup);
 		set_branches(event, setup);
 	}
 	attr->sample_id_all = 1;
-	attr->disabled = first;
+	attr->disabled = first && !(setup->delayed && event->side_band);
 	attr->enable_on_exec = first && on_exec;
 	if (!(event->set & TALLY_SET_INHERIT))
 		attr->inherit = setup->inherit;
@@ -188,24 +189,35 @@ static void prepare_event(struct tally_counter *event, const struct record_setup
 void record_prepare_attrs(struct tally_events *events, const struct record_setup *setup,
 			  bool on_exec)
 {
-	struct tally_counter *side_band;
+	struct tally_counter *sampled = complete_event(events, false);
+	struct tally_counter *side_band = complete_event(events, true) ?: sampled;
 
 	for (int i = 0; i < events->n; i++)
 		prepare_event(&events->event[i], setup, events->n > 1, on_exec);
-	side_band = side_band_event(events);
-	if (side_band)
-		set_side_band(&side_band->attr, setup);
+	if (!side_band)
+		return;
+	set_side_band(&side_band->attr, setup);
+	/* Switches are counted, as samples are: there are none before the events are enabled. */
+	(sampled ?: side_band)->attr.context_switch = setup->switches;
 }
 
-/* Adds an event without samples if no other has side-band records. */
+/* Adds an event without samples. */
 static int add_side_band(struct tally_events *events, struct tally_error *err)
 {
-	int ret;
+	int ret = tally_parse_events(events, "dummy/period=1/", err);
 
-	if (side_band_event(events))
+	if (ret < 0)
+		return ret;
+	events->event[events->n - 1].side_band = true;
+	return 0;
+}
+
+/* The same if no other event has side-band records. */
+static int need_side_band(struct tally_events *events, struct tally_error *err)
+{
+	if (complete_event(events, false) || complete_event(events, true))
 		return 0;
-	ret = tally_parse_events(events, "dummy/period=1/", err);
-	return ret < 0 ? ret : 0;
+	return add_side_band(events, err);
 }
 
 /**
@@ -238,7 +250,7 @@ int record_aux(struct tally_events *events, bool any, struct tally_error *err)
 			return tally_fail(err, EINVAL, "%s: one event may fill AUX areas",
 					  event->name);
 	}
-	ret = found ? add_side_band(events, err) : 0;
+	ret = found ? need_side_band(events, err) : 0;
 	return ret ? ret : found;
 }
 
@@ -259,8 +271,20 @@ int record_overwrite(struct tally_events *events, bool all, struct tally_error *
 			events->event[i].attr.write_backward = 1;
 		found += events->event[i].attr.write_backward;
 	}
-	ret = found ? add_side_band(events, err) : 0;
+	ret = found ? need_side_band(events, err) : 0;
 	return ret ? ret : !!found;
+}
+
+/**
+ * record_delay() - let events begin later than the records of what runs
+ * @events: events; one that has no samples is added for these records, unless there is one
+ * @err: gets the reason
+ *
+ * Return: 0, or a negative errno.
+ */
+int record_delay(struct tally_events *events, struct tally_error *err)
+{
+	return complete_event(events, true) ? 0 : add_side_band(events, err);
 }
 
 /**

@@ -19,6 +19,7 @@
  * @namespaces: records of namespaces
  * @build_ids: build ids in MMAP2 records
  * @cpu: samples have the CPU
+ * @delayed: the events are enabled later than that with the records of what runs
  */
 struct record_setup {
 	uint64_t period;
@@ -33,6 +34,7 @@ struct record_setup {
 	bool namespaces;
 	bool build_ids;
 	bool cpu;
+	bool delayed;
 };
 
 uint64_t record_user_registers(void);
@@ -40,6 +42,7 @@ void record_prepare_attrs(struct tally_events *events, const struct record_setup
 			  bool on_exec);
 int record_aux(struct tally_events *events, bool any, struct tally_error *err);
 int record_overwrite(struct tally_events *events, bool all, struct tally_error *err);
+int record_delay(struct tally_events *events, struct tally_error *err);
 int record_check_terms(const struct tally_events *events, bool overwrite, struct tally_error *err);
 
 #endif

@@ -62,6 +62,7 @@ enum tally_callgraph {
  * @percore: sum over the threads of a core
  * @unsupported: tally_open() has found that this machine does not have it
  * @aux: its driver fills an AUX area, which is mapped
+ * @side_band: it is there for the records of what runs, and has no samples
  */
 struct tally_counter {
 	struct perf_event_attr attr;
@@ -83,6 +84,7 @@ struct tally_counter {
 	bool percore;
 	bool unsupported;
 	bool aux;
+	bool side_band;
 };
 
 /**

@@ -194,6 +194,27 @@ result $? "exit status of a command that a signal has killed"
 timeout 10 $tally record -q -a -D 300 -e cpu-clock -o "$dir/delay" -- true &&
 	$tally check "$dir/delay" >/dev/null
 result $? "a command that ends before the delay"
+# What is mapped while nothing is sampled: the command's own programs, and those of another process.
+delay_of_command() {
+	recorded "$dir/late" -D 400 -e cpu-clock -- awk 'BEGIN { while (i < 3e7) i++ }' &&
+		table_has "$dir/late"
+}
+delay_of_all() {
+	{ sleep 0.4; exec timeout 3 awk 'BEGIN { while (1) i++ }'; } &
+	recorded "$dir/late" -a -D 1200 -F 200 -e cpu-clock -- sleep 1.8 && table_has "$dir/late"
+	status=$?
+	kill $!
+	return $status
+}
+# Samples of awk, all of them of the time after the delay, by its name and in its file.
+table_has() {
+	$tally report "$1" >"$dir/table" 2>&1
+	grep -Eq '^ *[0-9.]+% +awk +[a-z]*awk ' "$dir/table" || { head -n 20 "$dir/table" | sed 's/^/# /'; return 1; }
+}
+delay_of_command
+result $? "programs of a command that starts before the delay is over"
+delay_of_all
+result $? "programs that start on all CPUs before the delay is over"
 # Busy CPUs make the recording longer than the sleep, and may join two lines.
 shows_progress() {
 	shown='s/^\[ tally record: \([0-9]*\) samples, [0-9]* lost, [0-9.]* MB in .* \]$/\1/p'
