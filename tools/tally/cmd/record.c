@@ -35,6 +35,7 @@
  * @stream: records of the output
  * @samples: number of samples
  * @lost: number of lost records
+ * @counted: number of those that the kernel's LOST records count
  * @first_time: time of the oldest sample, ns
  * @last_time: time of the newest sample, ns
  */
@@ -42,8 +43,19 @@ struct record_part {
 	struct tally_stream *stream;
 	uint64_t samples;
 	uint64_t lost;
+	uint64_t counted;
 	uint64_t first_time;
 	uint64_t last_time;
+};
+
+/**
+ * struct record_loss - what a buffer had no room for
+ * @counted: number of records that its LOST records count
+ * @lost: number of records that its events have lost
+ */
+struct record_loss {
+	uint64_t counted;
+	uint64_t lost;
 };
 
 /**
@@ -58,6 +70,7 @@ struct record_part {
  * @writer: output
  * @parts: streams; the first has what ran already, in a directory each reading thread has another
  * @nr_parts: number of streams
+ * @losses: of each buffer
  * @lock: held while a thread writes to the only stream, or while it notes an object
  * @objects: what is mapped
  * @output: path of the output
@@ -89,6 +102,7 @@ struct record_run {
 	struct tally_writer *writer;
 	struct record_part *parts;
 	int nr_parts;
+	struct record_loss *losses;
 	pthread_mutex_t lock;
 	struct tally_objects objects;
 	const char *output;
@@ -230,6 +244,7 @@ static void record_note(struct record_run *run, struct record_part *part,
 	case PERF_RECORD_LOST:
 		tally_piece_copy(piece, at + LOST_COUNT, &number, sizeof(number));
 		part->lost += number;
+		part->counted += number;
 		break;
 	case PERF_RECORD_LOST_SAMPLES:
 		tally_piece_copy(piece, at + LOST_SAMPLES, &number, sizeof(number));
@@ -261,10 +276,13 @@ static void record_take(void *arg, const struct tally_ring *ring, const struct t
 {
 	struct record_run *run = arg;
 	struct record_part *part = &run->parts[run->directory ? ring->thread + 1 : 0];
+	struct record_loss *loss = &run->losses[ring - run->rings.ring];
 
 	if (!run->directory)
 		pthread_mutex_lock(&run->lock);
+	loss->counted -= part->counted;
 	record_walk(run, part, piece);
+	loss->counted += part->counted;
 	tally_stream_write(part->stream, piece->head, piece->head_size);
 	if (piece->tail_size)
 		tally_stream_write(part->stream, piece->tail, piece->tail_size);
@@ -536,7 +554,8 @@ static int record_open_streams(struct record_run *run, struct tally_error *err)
 	int nr = run->directory ? run->pump.nr_threads + 1 : 1;
 
 	run->parts = calloc(nr, sizeof(*run->parts));
-	if (!run->parts)
+	run->losses = calloc(run->rings.n, sizeof(*run->losses));
+	if (!run->parts || !run->losses)
 		return tally_fail(err, ENOMEM, "out of memory");
 	run->nr_parts = nr;
 	for (int i = 0; i < nr; i++) {
@@ -585,6 +604,58 @@ static void record_pass(struct record_run *run)
 {
 	if (tally_pump_pass(&run->pump) && !run->directory && !run->snapshot)
 		tally_stream_round(run->parts[0].stream);
+}
+
+/* Writes the LOST record that the kernel would have written in front of the buffer's next one. */
+static void record_put_lost(struct record_run *run, const struct tally_ring *ring, uint64_t lost)
+{
+	const struct tally_opened *session = &run->session;
+	struct record_part *part = &run->parts[run->directory ? ring->thread + 1 : 0];
+	struct tally_sample sample = {
+		.pid = -1, .tid = -1, .time = record_sum(run).last_time, .cpu = ring->cpu,
+	};
+	struct perf_event_header header = { .type = PERF_RECORD_LOST };
+	const struct perf_event_attr *attr;
+	struct tally_buf buf = {};
+	int event = 0;
+
+	while (session->fds[(size_t)event * session->nr_places + ring->place] != ring->fd)
+		event++;
+	attr = &run->events.event[event].attr;
+	sample.id = session->ids[(size_t)event * session->nr_places + ring->place];
+	sample.stream_id = sample.id;
+	header.size = sizeof(header) + 2 * sizeof(u64) + tally_sample_id_size(attr);
+	tally_buf_put(&buf, &header, sizeof(header));
+	tally_buf_put_u64(&buf, sample.id);
+	tally_buf_put_u64(&buf, lost);
+	tally_sample_id_put(&buf, attr, &sample);
+	if (!buf.failed)
+		tally_stream_write(part->stream, buf.data, buf.size);
+	tally_buf_free(&buf);
+	part->lost += lost;
+}
+
+/* Losses after the last record of a buffer, which is empty and is not written to any more. */
+static void record_last_losses(struct record_run *run)
+{
+	struct record_loss *loss;
+
+	for (int event = 0; event < run->events.n; event++) {
+		for (int place = 0; place < run->session.nr_places; place++) {
+			const struct tally_ring *ring =
+				tally_ring_of(&run->rings, &run->session, place, false);
+
+			if (!ring || run->events.event[event].attr.write_backward)
+				continue;
+			loss = &run->losses[ring - run->rings.ring];
+			loss->lost += tally_read_lost(&run->session, event, place);
+		}
+	}
+	for (int i = 0; i < run->rings.n; i++) {
+		loss = &run->losses[i];
+		if (loss->lost > loss->counted)
+			record_put_lost(run, &run->rings.ring[i], loss->lost - loss->counted);
+	}
 }
 
 /* True if the recording continues after a signal. */
@@ -667,6 +738,7 @@ static int record_measure(struct record_run *run, bool on_exec, struct tally_err
 	run->pump.enable_aux = false;
 	tally_ioctl(&run->session, PERF_EVENT_IOC_DISABLE);
 	record_pass(run);
+	record_last_losses(run);
 	tally_pump_last(&run->pump);
 	if (!ret && run->command.pid &&
 	    !measure_wait_command(&run->options, run->command.pid, run->stopped, &run->status,
@@ -1060,6 +1132,7 @@ int cmd_record(int argc, char **argv)
 	tally_objects_free(&run.objects);
 	tally_free_events(&run.events);
 	free(run.parts);
+	free(run.losses);
 	free(run.options.target.pids);
 	free(run.options.target.tids);
 	free(run.options.target.cgroups);

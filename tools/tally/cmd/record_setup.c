@@ -160,6 +160,7 @@ static void prepare_event(struct tally_counter *event, const struct record_setup
 		set_callchain(event, setup);
 		set_branches(event, setup);
 	}
+	attr->read_format |= PERF_FORMAT_LOST;
 	attr->sample_id_all = 1;
 	attr->disabled = first && !(setup->delayed && event->side_band);
 	attr->enable_on_exec = first && on_exec;

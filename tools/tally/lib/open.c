@@ -321,3 +321,24 @@ int tally_read_counts(const struct tally_opened *session, struct tally_count *co
 	}
 	return 0;
 }
+
+uint64_t tally_read_lost(const struct tally_opened *session, int event, int place)
+{
+	const uint64_t format = session->events->event[event].attr.read_format;
+	const size_t each = 1 + !!(format & PERF_FORMAT_ID) + 1;
+	size_t at = !!(format & PERF_FORMAT_GROUP) + !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
+		!!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+	uint64_t words[3 + 3 * 64], id = session->ids[(size_t)event * session->nr_places + place];
+	int fd = *fd_at(session, event, place);
+	ssize_t n;
+
+	if (fd < 0 || !(format & PERF_FORMAT_LOST))
+		return 0;
+	n = read(fd, words, sizeof(words));
+	for (; (ssize_t)((at + each) * sizeof(*words)) <= n; at += each) {
+		/* Of a group each member is read. */
+		if (!(format & PERF_FORMAT_GROUP) || words[at + 1] == id)
+			return words[at + each - 1];
+	}
+	return 0;
+}

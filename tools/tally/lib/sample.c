@@ -418,6 +418,35 @@ int tally_sample_id(struct tally_sample *sample, const struct perf_event_attr *a
 }
 
 /**
+ * tally_sample_id_put - append the fields at the end of a record that is not a sample
+ * @buf: buffer with the record
+ * @attr: attr of its event
+ * @sample: the fields
+ */
+void tally_sample_id_put(struct tally_buf *buf, const struct perf_event_attr *attr,
+			 const struct tally_sample *sample)
+{
+	u64 type = attr->sample_id_all ? attr->sample_type : 0;
+
+	if (type & PERF_SAMPLE_TID) {
+		tally_buf_put_u32(buf, sample->pid);
+		tally_buf_put_u32(buf, sample->tid);
+	}
+	if (type & PERF_SAMPLE_TIME)
+		tally_buf_put_u64(buf, sample->time);
+	if (type & PERF_SAMPLE_ID)
+		tally_buf_put_u64(buf, sample->id);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		tally_buf_put_u64(buf, sample->stream_id);
+	if (type & PERF_SAMPLE_CPU) {
+		tally_buf_put_u32(buf, sample->cpu);
+		tally_buf_put_u32(buf, 0);
+	}
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		tally_buf_put_u64(buf, sample->id);
+}
+
+/**
  * tally_record_time - time of a record
  * @attr: attr of its event
  * @record: record in host order, aligned to 8 bytes

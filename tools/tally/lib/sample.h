@@ -103,6 +103,8 @@ int tally_record_swap(struct perf_event_header *record, const struct perf_event_
 int tally_record_verify(const struct perf_event_header *record, const struct perf_event_attr *attr,
 			struct tally_fault *fault);
 unsigned int tally_sample_id_size(const struct perf_event_attr *attr);
+void tally_sample_id_put(struct tally_buf *buf, const struct perf_event_attr *attr,
+			 const struct tally_sample *sample);
 u64 tally_record_time(const struct perf_event_attr *attr, const struct perf_event_header *record);
 const char *tally_record_name(u32 type);
 

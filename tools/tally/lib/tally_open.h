@@ -280,6 +280,16 @@ int tally_read_counts(const struct tally_opened *session, struct tally_count *co
 		      struct tally_error *err);
 
 /**
+ * tally_read_lost() - records of an event that had no room in its buffer
+ * @session: session; the event has PERF_FORMAT_LOST, and with PERF_FORMAT_GROUP PERF_FORMAT_ID too
+ * @event: index of the event
+ * @place: index of the place
+ *
+ * Return: their number, children included; 0 if the kernel does not count them.
+ */
+uint64_t tally_read_lost(const struct tally_opened *session, int event, int place);
+
+/**
  * tally_scale() - estimate of a count that was multiplexed
  * @count: count
  *

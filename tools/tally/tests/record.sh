@@ -126,6 +126,24 @@ same_build_ids() {
 		! grep -vxF -f "$dir/plain.ids" "$dir/perf.ids"
 }
 
+# The command stops the recorder, has more faults than the buffers of a page have room for, and ends:
+# no record follows those that are lost.
+counts_last_losses() {
+	many='ls -lR /usr/share/doc >/dev/null; echo $$ >"$0"'
+	rm -f "$dir/ended"
+	recorded "$dir/all" -e faults -c 1 -- sh -c "$many" "$dir/ended" && rm "$dir/ended" || return 1
+	$tally record -q -m 1 -e faults -c 1 -o "$dir/end" -- sh -c "kill -STOP \$PPID; $many" "$dir/ended" &
+	until [ -s "$dir/ended" ] && grep -q '^State:.*Z' "/proc/$(cat "$dir/ended")/status"; do
+		kill -0 $! || return 1
+		sleep 0.1
+	done
+	kill -CONT $!
+	wait $! && $tally check "$dir/end" >/dev/null || return 1
+	echo "# $(samples "$dir/end") samples and $(lost "$dir/end") lost of about $(samples "$dir/all")"
+	[ "$(lost "$dir/end")" -gt 50 ] &&
+		[ $(($(samples "$dir/end") + $(lost "$dir/end"))) -ge $(($(samples "$dir/all") - 20)) ]
+}
+
 echo "KTAP version 1"
 
 recorded "$dir/plain" -e cpu-clock -- sh -c "$work"
@@ -240,6 +258,8 @@ writes_directories
 result $? "a directory"
 keeps_newest
 result $? "the newest records replace the oldest"
+counts_last_losses
+result $? "records that are lost after the last one of a buffer are counted"
 $tally record -q -e 'faults/aux-sample-size=64/' -o "$dir/none" -- true 2>"$dir/error"
 [ $? = 2 ] && grep -q 'faults/aux-sample-size=64/: .* not supported' "$dir/error"
 result $? "a term that is not supported is refused"
