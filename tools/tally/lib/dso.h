@@ -69,12 +69,19 @@ struct tally_dso {
  * struct tally_dsos - all files with code of a profile
  * @buckets: hash table by name
  * @kernel: dso of the kernel
+ * @ksymbols: functions of KSYMBOL records, sorted by start, none overlaps another; they precede
+ *	those of the kernel
+ * @nr_ksymbols: number of them
+ * @room: number allocated
  * @symfs: folder in which paths are looked up, "" for the root
  * @kallsyms: file with the kernel's symbols
  */
 struct tally_dsos {
 	struct tally_dso *buckets[1024];
 	struct tally_dso *kernel;
+	struct tally_symbol *ksymbols;
+	size_t nr_ksymbols;
+	size_t room;
 	const char *symfs;
 	const char *kallsyms;
 };
@@ -84,6 +91,8 @@ void tally_dsos_free(struct tally_dsos *dsos);
 struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name);
 void tally_dso_set_build_id(struct tally_dso *dso, const u8 *build_id, u32 size);
 const struct tally_symbol *tally_dso_find(struct tally_dsos *dsos, struct tally_dso *dso, u64 at);
+int tally_ksymbol_add(struct tally_dsos *dsos, u64 start, u64 end, const char *name);
+void tally_ksymbol_remove(struct tally_dsos *dsos, u64 start, u64 end);
 int tally_dso_add_symbol(struct tally_dso *dso, u64 start, u64 end, enum tally_binding binding,
 			 const char *name);
 void tally_dso_load(struct tally_dsos *dsos, struct tally_dso *dso);

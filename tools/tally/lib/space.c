@@ -403,27 +403,23 @@ static int space_learn_fork(struct tally_space *space, const struct perf_event_h
 /* KSYMBOL: u64 address, u32 length, u16 type, u16 flags, name. */
 static int space_learn_ksymbol(struct tally_space *space, const struct perf_event_header *header)
 {
-	struct tally_dso *kernel = space->dsos.kernel;
 	const char *name = mmap_name(header, 24);
 	u64 address;
 	u32 length;
 	u16 flags;
-	int ret;
 
 	if (!name)
 		return 0;
 	memcpy(&address, header + 1, sizeof(address));
 	memcpy(&length, (const u8 *)header + 16, sizeof(length));
 	memcpy(&flags, (const u8 *)header + 22, sizeof(flags));
-	if (flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER)
+	if (address + length <= address)
 		return 0;
-	tally_dso_load(&space->dsos, kernel);
-	if (tally_dso_find(&space->dsos, kernel, address))
-		return 0;
-	ret = tally_dso_add_symbol(kernel, address, address + length, TALLY_SYMBOL_GLOBAL, name);
-	tally_dso_sort(kernel);
-	space->generation++;
-	return ret;
+	if (!(flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER))
+		return tally_ksymbol_add(&space->dsos, address, address + length,
+					 space_name(space, name));
+	tally_ksymbol_remove(&space->dsos, address, address + length);
+	return 0;
 }
 
 /* BUILD_ID: u32 pid, u8 build_id[20], u8 size, u8 reserved[3], name. The size may be left at 0. */
