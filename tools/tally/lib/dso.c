@@ -15,7 +15,7 @@ static u32 dso_hash(const char *name)
 	return hash % ARRAY_SIZE(((struct tally_dsos *)0)->buckets);
 }
 
-/* "[kernel.kallsyms]_text" and the like are the kernel, "[name]" and .ko files are modules. */
+/* "[kernel.kallsyms]" and the like are the kernel, .ko files are modules. */
 static void dso_classify(struct tally_dso *dso)
 {
 	const char *slash = strrchr(dso->name, '/');
@@ -89,6 +89,23 @@ void tally_dsos_free(struct tally_dsos *dsos)
 		}
 	}
 	free(dsos->ksymbols);
+}
+
+/**
+ * tally_kernel_set_mark - note where a symbol of the kernel was while it was recorded
+ * @dsos: table of which no symbol of the kernel was looked up
+ * @name: the symbol
+ * @at: its address; the first one of all calls is taken
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tally_kernel_set_mark(struct tally_dsos *dsos, const char *name, u64 at)
+{
+	if (dsos->mark)
+		return 0;
+	dsos->mark = tally_arena_strdup(&dsos->kernel->arena, name);
+	dsos->mark_at = at;
+	return dsos->mark ? 0 : -ENOMEM;
 }
 
 /**
@@ -210,36 +227,175 @@ static enum tally_binding kallsyms_binding(char type)
 	return type == 'T' ? TALLY_SYMBOL_GLOBAL : TALLY_SYMBOL_LOCAL;
 }
 
-/* "address type name [module]" */
-static int kallsyms_line(struct tally_dso *dso, char *line)
-{
-	char *name, *end;
-	u64 at = strtoull(line, &end, 16);
+/**
+ * struct kallsyms - symbols of a boot, which may be another one than that of the recording
+ * @file: the symbols
+ * @modules: where the modules are, the file "modules" beside @file; NULL without
+ * @shift: what the kernel's symbols are to be moved by
+ * @module: module of the last symbol
+ * @module_shift: what its symbols are to be moved by
+ * @module_known: that is known
+ */
+struct kallsyms {
+	FILE *file;
+	FILE *modules;
+	u64 shift;
+	char module[64];
+	u64 module_shift;
+	bool module_known;
+};
 
-	if (!at || *end != ' ' || !strchr("tTwW", end[1]) || end[2] != ' ')
+/**
+ * struct kallsyms_line - a line "address type name [module]"
+ * @at: address
+ * @type: a letter
+ * @name: name
+ * @module: module in brackets, without the first one; NULL without
+ */
+struct kallsyms_line {
+	u64 at;
+	char type;
+	const char *name;
+	char *module;
+};
+
+static bool kallsyms_read(FILE *file, char *text, size_t size, struct kallsyms_line *line)
+{
+	char *end;
+
+	while (fgets(text, size, file)) {
+		line->at = strtoull(text, &end, 16);
+		if (!line->at || *end != ' ' || !strchr("tTwW", end[1]) || end[2] != ' ')
+			continue;
+		line->type = end[1];
+		line->name = end + 3;
+		line->module = strchr(end + 3, '[');
+		end[3 + strcspn(end + 3, "\t\n ")] = 0;
+		if (line->module)
+			line->module++;
+		return true;
+	}
+	return false;
+}
+
+static void kallsyms_open(struct kallsyms *symbols, const struct tally_dsos *dsos)
+{
+	const char *path = dsos->kallsyms ?: "/proc/kallsyms";
+	const char *slash = strrchr(path, '/');
+	struct kallsyms_line line;
+	char text[1024];
+
+	*symbols = (struct kallsyms){ .file = fopen(path, "re") };
+	snprintf(text, sizeof(text), "%.*smodules", slash ? (int)(slash + 1 - path) : 0, path);
+	symbols->modules = fopen(text, "re");
+	while (symbols->file && dsos->mark &&
+	       kallsyms_read(symbols->file, text, sizeof(text), &line)) {
+		if (line.module || strcmp(line.name, dsos->mark))
+			continue;
+		symbols->shift = dsos->mark_at - line.at;
+		break;
+	}
+	if (symbols->file)
+		rewind(symbols->file);
+}
+
+static void kallsyms_close(struct kallsyms *symbols)
+{
+	if (symbols->file)
+		fclose(symbols->file);
+	if (symbols->modules)
+		fclose(symbols->modules);
+}
+
+/* Is it NAME.ko in some folder, compressed or not, or [NAME]? Files may have '-' for '_'. */
+static bool dso_is_module(const struct tally_dso *dso, const char *module)
+{
+	const char *name = dso->short_name + (*dso->short_name == '[');
+
+	while (*module && (*name == *module || (*name == '-' && *module == '_'))) {
+		name++;
+		module++;
+	}
+	return dso->start && !*module && (*name == '.' || *name == ']');
+}
+
+/* Where a module was while it was recorded; 0 if that is not known. */
+static u64 module_recorded(const struct tally_dsos *dsos, const char *module)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(dsos->buckets); i++)
+		for (const struct tally_dso *dso = dsos->buckets[i]; dso; dso = dso->next)
+			if (dso_is_module(dso, module))
+				return dso->start;
+	return 0;
+}
+
+/* Where it is in the boot that the symbols are of. */
+static u64 module_present(FILE *modules, const char *module)
+{
+	char line[4096], name[64];
+	unsigned long long at;
+
+	if (!modules)
 		return 0;
-	name = end + 3;
-	name[strcspn(name, "\t\n ")] = 0;
-	if (*name == '$' || !strncmp(name, "__pfx_", 6))
+	rewind(modules);
+	while (fgets(line, sizeof(line), modules))
+		if (sscanf(line, "%63s %*s %*s %*s %*s %llx", name, &at) == 2 &&
+		    !strcmp(name, module))
+			return at;
+	return 0;
+}
+
+/*
+ * Each module is moved by an amount of its own. What of another boot is not known to have been
+ * mapped is left out: another thing may have been there.
+ */
+static void kallsyms_module(struct kallsyms *symbols, const struct tally_dsos *dsos,
+			    const char *module)
+{
+	u64 recorded, present;
+
+	if (!strcmp(symbols->module, module))
+		return;
+	snprintf(symbols->module, sizeof(symbols->module), "%s", module);
+	recorded = module_recorded(dsos, module);
+	present = module_present(symbols->modules, module);
+	symbols->module_known = (recorded && present) || !symbols->shift;
+	symbols->module_shift = recorded && present ? recorded - present : 0;
+}
+
+static int kallsyms_add(struct kallsyms *symbols, struct tally_dsos *dsos,
+			struct kallsyms_line *line)
+{
+	u64 shift = symbols->shift;
+
+	if (*line->name == '$' || !strncmp(line->name, "__pfx_", 6))
 		return 0;
-	return tally_dso_add_symbol(dso, at, at, kallsyms_binding(end[1]), name);
+	if (line->module) {
+		line->module[strcspn(line->module, "]")] = 0;
+		kallsyms_module(symbols, dsos, line->module);
+		if (!symbols->module_known)
+			return 0;
+		shift = symbols->module_shift;
+	}
+	return tally_dso_add_symbol(dsos->kernel, line->at + shift, line->at + shift,
+				    kallsyms_binding(line->type), line->name);
 }
 
 static void kernel_load(struct tally_dsos *dsos, struct tally_dso *dso)
 {
-	char line[1024];
-	FILE *file;
+	struct kallsyms symbols;
+	struct kallsyms_line line;
+	char text[1024];
 
 	if (!dsos->kallsyms && !kernel_is_running(dso)) {
 		dso->problem = "another kernel is running; give its symbols by --kallsyms";
 		return;
 	}
-	file = fopen(dsos->kallsyms ?: "/proc/kallsyms", "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (kallsyms_line(dso, line))
+	kallsyms_open(&symbols, dsos);
+	while (symbols.file && kallsyms_read(symbols.file, text, sizeof(text), &line))
+		if (kallsyms_add(&symbols, dsos, &line))
 			break;
-	if (file)
-		fclose(file);
+	kallsyms_close(&symbols);
 	tally_dso_sort(dso);
 	if (!dso->nr_symbols)
 		dso->problem = "kallsyms shows no addresses (kernel.kptr_restrict)";
@@ -422,6 +578,7 @@ int tally_ksymbol_add(struct tally_dsos *dsos, u64 start, u64 end, const char *n
 const struct tally_symbol *tally_dso_find(struct tally_dsos *dsos, struct tally_dso *dso, u64 at)
 {
 	const struct tally_symbol *symbol;
+	u64 lowest = dso->start;
 	const u64 *base;
 
 	if (dso->kernel) {
@@ -437,5 +594,6 @@ const struct tally_symbol *tally_dso_find(struct tally_dsos *dsos, struct tally_
 	if (!dso->nr_symbols || *base > at)
 		return NULL;
 	symbol = &dso->symbols[base - dso->starts];
-	return at < symbol->end ? symbol : NULL;
+	/* In front of a module there are symbols that seem to reach into it. */
+	return at < symbol->end && symbol->start >= lowest ? symbol : NULL;
 }

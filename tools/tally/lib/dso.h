@@ -40,6 +40,7 @@ struct tally_symbol {
  * @build_id: build id by the records or by section BUILD_ID
  * @build_id_size: bytes of it, 0 if it is not known
  * @kernel: the kernel or a module of it: symbols are found by address in memory
+ * @start: of a module of the kernel: where it was mapped; 0 if that is not known
  * @loaded: symbols were looked for
  * @stale: the file at @name is not the one that was recorded
  * @problem: why there are no symbols; NULL if there are
@@ -55,6 +56,7 @@ struct tally_dso {
 	u8 build_id[TALLY_BUILD_ID_SIZE];
 	u32 build_id_size;
 	bool kernel;
+	u64 start;
 	bool loaded;
 	bool stale;
 	const char *problem;
@@ -69,6 +71,8 @@ struct tally_dso {
  * struct tally_dsos - all files with code of a profile
  * @buckets: hash table by name
  * @kernel: dso of the kernel
+ * @mark: a symbol of the kernel of which it is known where it was; NULL without
+ * @mark_at: where it was
  * @ksymbols: functions of KSYMBOL records, sorted by start, none overlaps another; they precede
  *	those of the kernel
  * @nr_ksymbols: number of them
@@ -79,6 +83,8 @@ struct tally_dso {
 struct tally_dsos {
 	struct tally_dso *buckets[1024];
 	struct tally_dso *kernel;
+	const char *mark;
+	u64 mark_at;
 	struct tally_symbol *ksymbols;
 	size_t nr_ksymbols;
 	size_t room;
@@ -89,6 +95,7 @@ struct tally_dsos {
 int tally_dsos_init(struct tally_dsos *dsos, const char *symfs, const char *kallsyms);
 void tally_dsos_free(struct tally_dsos *dsos);
 struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name);
+int tally_kernel_set_mark(struct tally_dsos *dsos, const char *name, u64 at);
 void tally_dso_set_build_id(struct tally_dso *dso, const u8 *build_id, u32 size);
 const struct tally_symbol *tally_dso_find(struct tally_dsos *dsos, struct tally_dso *dso, u64 at);
 int tally_ksymbol_add(struct tally_dsos *dsos, u64 start, u64 end, const char *name);

@@ -290,6 +290,7 @@ struct mmap_record {
 #define MMAP_NAME_OFFSET	40
 #define MMAP2_NAME_OFFSET	72
 #define MMAP2_EXECUTABLE	4
+#define KERNEL_NAME		"[kernel.kallsyms]"
 
 /* Code that a program writes itself is described in a file of a fixed name. */
 static struct tally_dso *mmap_dso(struct tally_space *space, u32 pid, const char *name)
@@ -301,9 +302,22 @@ static struct tally_dso *mmap_dso(struct tally_space *space, u32 pid, const char
 		snprintf(jit, sizeof(jit), "/tmp/perf-%u.map", pid);
 		return tally_dso_get(&space->dsos, jit);
 	}
-	if (!strncmp(name, "[kernel.kallsyms]", 17))
+	if (!strncmp(name, KERNEL_NAME, strlen(KERNEL_NAME)))
 		return space->dsos.kernel;
 	return tally_dso_get(&space->dsos, name);
+}
+
+/* The record of the kernel has the name of a symbol behind its own, and the address as offset. */
+static int space_learn_kernel(struct tally_space *space, const struct tally_map *map,
+			      const char *name)
+{
+	if (map->dso != space->dsos.kernel) {
+		map->dso->kernel = true;
+		map->dso->start = map->start;
+		return 0;
+	}
+	name += strlen(KERNEL_NAME);
+	return *name && map->offset ? tally_kernel_set_mark(&space->dsos, name, map->offset) : 0;
 }
 
 static const char *mmap_name(const struct perf_event_header *header, size_t at)
@@ -337,7 +351,7 @@ static int space_learn_mmap(struct tally_space *space, const struct perf_event_h
 		tally_dso_set_build_id(map.dso, record->build_id, record->build_id_size);
 	space->generation++;
 	if (kernel)
-		return maps_add(&space->kernel, &map);
+		return space_learn_kernel(space, &map, name) ?: maps_add(&space->kernel, &map);
 	process = space_process(space, record->pid, true);
 	return process ? maps_add(&process->maps, &map) : -ENOMEM;
 }

@@ -3,16 +3,20 @@
 #include "made.h"
 #include "session.h"
 
+#include <sys/stat.h>
 #include <time.h>
 
 #define TEXT		0xffffffff81000000ULL
 #define FAR		0xffffffffc1000000ULL
+/* How much higher kernel and modules are in the kallsyms of another boot. */
+#define TEXT_MOVED	0x3000000ULL
+#define FAR_MOVED	0x70000ULL
 /* Symbols and records of the case that measures them. */
 #define MANY		50000
 #define MANY_SECONDS	20
 
 static struct tally_buf records;
-static char data_path[64], symbols_path[64];
+static char folder[64], data_path[80], symbols_path[80], modules_path[80];
 
 static void put_ksymbol(u64 at, u32 length, bool gone, const char *name)
 {
@@ -27,6 +31,18 @@ static void put_ksymbol(u64 at, u32 length, bool gone, const char *name)
 	made_finish(&records, start);
 }
 
+static void put_map(u16 mode, u64 start, u64 length, u64 offset, const char *name)
+{
+	size_t at = made_start(&records, PERF_RECORD_MMAP, mode);
+
+	made_pair(&records, -1, 0);
+	tally_buf_put_u64(&records, start);
+	tally_buf_put_u64(&records, length);
+	tally_buf_put_u64(&records, offset);
+	made_text(&records, name);
+	made_finish(&records, at);
+}
+
 static void put_sample(u16 mode, u64 address)
 {
 	size_t start = made_start(&records, PERF_RECORD_SAMPLE, mode);
@@ -36,17 +52,24 @@ static void put_sample(u16 mode, u64 address)
 	made_finish(&records, start);
 }
 
+static bool write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+	bool good = file && fputs(text, file) >= 0;
+
+	return file && !fclose(file) && good;
+}
+
 static bool write_files(const char *symbols)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .sample_period = 1,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
 	};
-	FILE *file = fopen(symbols_path, "w");
 	struct tally_writer *writer;
 	struct tally_error err;
 
-	if (!file || fputs(symbols, file) < 0 || fclose(file) ||
+	if (!write_text(symbols_path, symbols) ||
 	    tally_writer_open(&writer, data_path, 0, 0, &err))
 		return false;
 	tally_writer_add_attr(writer, &attr, "cpu-clock", NULL, 0, &err);
@@ -142,6 +165,61 @@ static void unregister_symbols(void)
 		   "covering+0x1010 other+0x10");
 }
 
+/* The kernel and two modules, as they were mapped while they were recorded. */
+static void put_maps(void)
+{
+	put_map(PERF_RECORD_MISC_KERNEL, TEXT, ~0ULL - TEXT, TEXT, "[kernel.kallsyms]_text");
+	put_map(PERF_RECORD_MISC_KERNEL, FAR, 0x8000, 0, "/lib/modules/1/far-away.ko.xz");
+	put_map(PERF_RECORD_MISC_KERNEL, FAR + 0x8000, 0x8000, 0, "[second]");
+	put_sample(PERF_RECORD_MISC_KERNEL, TEXT + 0x1010);
+	put_sample(PERF_RECORD_MISC_KERNEL, FAR + 0x110);
+	put_sample(PERF_RECORD_MISC_KERNEL, FAR + 0x8220);
+}
+
+static const char boot_symbols[] =
+	"0000000000000000 A absolute\n"
+	"ffffffff81000000 T _text\n"
+	"ffffffff81001000 T function\n"
+	"ffffffffc1000100 t one\t[far_away]\n"
+	"ffffffffc1008200 t two\t[second]\n";
+
+/* TEXT_MOVED and FAR_MOVED above boot_symbols; "second" is in the place of "far". */
+static const char other_symbols[] =
+	"0000000000000000 A absolute\n"
+	"ffffffff84000000 T _text\n"
+	"ffffffff84001000 T function\n"
+	"ffffffffc1000200 t two\t[second]\n"
+	"ffffffffc1070100 t one\t[far_away]\n"
+	"ffffffffc2000000 t bpf_prog\t[bpf]\n";
+
+static const char other_modules[] =
+	"second 32768 0 - Live 0xffffffffc1000000\n"
+	"far_away 32768 1 second, Live 0xffffffffc1070000\n";
+
+static void other_boots(void)
+{
+	put_maps();
+	has_frames("kallsyms of the same boot", boot_symbols, "function+0x10 one+0x10 two+0x20");
+	put_maps();
+	write_text(modules_path, other_modules);
+	has_frames("kallsyms and modules of another boot", other_symbols,
+		   "function+0x10 one+0x10 two+0x20");
+	put_maps();
+	put_sample(PERF_RECORD_MISC_KERNEL, TEXT + TEXT_MOVED + 0x1010);
+	write_text(modules_path, "second 32768 0 - Live 0xffffffffc1000000\n");
+	has_frames("a module that is not loaded in the other boot", other_symbols,
+		   "function+0x10 far-away.ko.xz two+0x20 function+0x3000010");
+	put_maps();
+	unlink(modules_path);
+	has_frames("kallsyms of another boot without its modules", other_symbols,
+		   "function+0x10 far-away.ko.xz [second]");
+	put_maps();
+	put_ksymbol(FAR + FAR_MOVED, 0x100, false, "program");
+	put_sample(PERF_RECORD_MISC_KERNEL, FAR + FAR_MOVED + 0x10);
+	has_frames("a symbol of a record is where it was recorded", other_symbols,
+		   "function+0x10 far-away.ko.xz [second] program+0x10");
+}
+
 static double cpu_seconds(void)
 {
 	struct timespec time;
@@ -183,12 +261,17 @@ static void many_symbols(void)
 int main(void)
 {
 	ktap_start();
-	snprintf(data_path, sizeof(data_path), "/tmp/tally-kernel-%d", getpid());
-	snprintf(symbols_path, sizeof(symbols_path), "/tmp/tally-kallsyms-%d", getpid());
+	snprintf(folder, sizeof(folder), "/tmp/tally-kernel-%d", getpid());
+	snprintf(data_path, sizeof(data_path), "%s/data", folder);
+	snprintf(symbols_path, sizeof(symbols_path), "%s/kallsyms", folder);
+	snprintf(modules_path, sizeof(modules_path), "%s/modules", folder);
+	mkdir(folder, 0700);
 	register_symbols();
 	unregister_symbols();
+	other_boots();
 	many_symbols();
 	unlink(data_path);
 	unlink(symbols_path);
+	rmdir(folder);
 	return ktap_finish();
 }
