@@ -40,7 +40,7 @@ static const char * const key_titles[REPORT_KEYS] = {
  * @dso: file
  * @symbol: function; NULL: not known, then @address distinguishes entries
  * @address: address of a function that is not known
- * @kernel: an address of the kernel
+ * @mode: what the address is of
  * @self: weight of the samples in it
  * @total: weight of the samples in it and in what it calls
  * @samples: number of samples in it
@@ -55,7 +55,7 @@ struct report_entry {
 	struct tally_dso *dso;
 	const char *symbol;
 	u64 address;
-	bool kernel;
+	enum tally_mode mode;
 	u64 self;
 	u64 total;
 	u64 samples;
@@ -222,7 +222,7 @@ static void report_key(const struct report *report, const struct tally_record *r
 		       struct report_entry *key)
 {
 	*key = (struct report_entry){
-		.event = record->event->index, .symbol = "", .last = ~0ULL, .kernel = frame->kernel,
+		.event = record->event->index, .symbol = "", .last = ~0ULL, .mode = frame->mode,
 	};
 	if (report_has(report, REPORT_COMM))
 		key->comm = tally_space_comm(tally_session_space(report->session), sample->pid,
@@ -282,8 +282,7 @@ static void report_sample(struct report *report, const struct tally_record *reco
 		nr = tally_session_chain(report->session, record, sample, report->frames);
 	else
 		tally_session_resolve(report->session, sample->pid, sample->ip,
-				      (record->header->misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
-				      PERF_RECORD_MISC_KERNEL, false, report->frames);
+				      tally_mode_of(record->header->misc), false, report->frames);
 	if (!sums || !nr)
 		return;
 	sums->samples++;
@@ -322,9 +321,10 @@ static const char *report_cell(const struct report_entry *entry, enum report_key
 		return entry->dso ? entry->dso->short_name : "[unknown]";
 	default:
 		if (entry->symbol)
-			snprintf(text, size, "[%c] %s", entry->kernel ? 'k' : '.', entry->symbol);
+			snprintf(text, size, "[%c] %s", tally_mode_letter(entry->mode),
+				 entry->symbol);
 		else
-			snprintf(text, size, "[%c] 0x%016llx", entry->kernel ? 'k' : '.',
+			snprintf(text, size, "[%c] 0x%016llx", tally_mode_letter(entry->mode),
 				 entry->address);
 		return text;
 	}

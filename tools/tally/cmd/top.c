@@ -20,7 +20,7 @@
 /**
  * struct top_entry - a function
  * @event: index of the event
- * @kernel: a function of the kernel
+ * @mode: what the function is of
  * @dso: its file, NULL if it is not known
  * @symbol: its name, NULL if it is not known
  * @address: address, if it has no name
@@ -28,7 +28,7 @@
  */
 struct top_entry {
 	int event;
-	bool kernel;
+	enum tally_mode mode;
 	const struct tally_dso *dso;
 	const char *symbol;
 	uint64_t address;
@@ -213,17 +213,23 @@ static void top_add(struct top_run *run, const struct top_entry *entry)
 }
 
 static void top_sample(struct top_run *run, int event, const struct tally_sample *sample,
-		       bool kernel)
+		       enum tally_mode mode)
 {
-	const struct tally_map *map = tally_space_find(run->space, sample->pid, sample->ip, kernel);
-	struct top_entry entry = { .event = event, .kernel = kernel, .weight = sample->period };
+	struct top_entry entry = { .event = event, .mode = mode, .weight = sample->period };
+	struct tally_dsos *dsos = tally_space_dsos(run->space);
+	bool kernel = tally_mode_is_kernel(mode);
 	const struct tally_symbol *symbol = NULL;
+	const struct tally_map *map = NULL;
 
+	if (tally_mode_is_guest(mode))
+		entry.dso = tally_dso_guest(dsos, kernel);
+	else
+		map = tally_space_find(run->space, sample->pid, sample->ip, kernel);
 	if (map) {
 		uint64_t at = map->dso->kernel ? sample->ip : sample->ip - map->start + map->offset;
 
 		entry.dso = map->dso;
-		symbol = tally_dso_find(tally_space_dsos(run->space), map->dso, at);
+		symbol = tally_dso_find(dsos, map->dso, at);
 	}
 	if (symbol)
 		entry.symbol = symbol->name;
@@ -231,13 +237,6 @@ static void top_sample(struct top_run *run, int event, const struct tally_sample
 		entry.address = sample->ip;
 	run->samples++;
 	top_add(run, &entry);
-}
-
-static bool top_is_kernel(const struct perf_event_header *record)
-{
-	unsigned int mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
-
-	return mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_GUEST_KERNEL;
 }
 
 /* A record, now that all older ones have been given. */
@@ -260,7 +259,7 @@ static void top_give(void *arg, const struct perf_event_header *header, uint64_t
 	event = top_event_of(run, header);
 	if (event >= 0 &&
 	    !tally_sample_parse(&sample, &run->events.event[event].attr, header, &fault))
-		top_sample(run, event, &sample, top_is_kernel(header));
+		top_sample(run, event, &sample, tally_mode_of(header->misc));
 }
 
 static uint64_t top_time(const struct top_run *run, const struct perf_event_header *header)
@@ -359,7 +358,7 @@ static void top_print_event(const struct top_run *run, int event)
 		snprintf(address, sizeof(address), "%#llx", (unsigned long long)entry->address);
 		printf("%7.2f%%  %-24.24s  [%c] %s\n", 100 * entry->weight / sum,
 		       entry->dso ? entry->dso->short_name : "[unknown]",
-		       entry->kernel ? 'k' : '.', entry->symbol ? entry->symbol : address);
+		       tally_mode_letter(entry->mode), entry->symbol ? entry->symbol : address);
 		lines++;
 	}
 }

@@ -22,9 +22,9 @@ static void dso_classify(struct tally_dso *dso)
 	const char *ko = strstr(dso->name, ".ko");
 
 	dso->short_name = slash && slash[1] ? slash + 1 : dso->name;
-	dso->kernel = !strncmp(dso->name, "[kernel", 7) ||
-		      !strncmp(dso->name, "[guest.kernel", 13) ||
-		      (ko && (!ko[3] || ko[3] == '.'));
+	if (!strncmp(dso->name, "[guest", 6))
+		dso->problem = "functions of guests are not looked up";
+	dso->kernel = !strncmp(dso->name, "[kernel", 7) || (ko && (!ko[3] || ko[3] == '.'));
 }
 
 /**
@@ -54,6 +54,18 @@ struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name)
 	dso->next = *bucket;
 	*bucket = dso;
 	return dso;
+}
+
+/**
+ * tally_dso_guest - the dso of all that guests run; it has no symbols
+ * @dsos: table
+ * @kernel: that of their kernels
+ *
+ * Return: the dso or NULL without memory.
+ */
+struct tally_dso *tally_dso_guest(struct tally_dsos *dsos, bool kernel)
+{
+	return tally_dso_get(dsos, kernel ? "[guest.kernel]" : "[guest.user]");
 }
 
 /**

@@ -95,6 +95,7 @@ struct tally_dsos {
 int tally_dsos_init(struct tally_dsos *dsos, const char *symfs, const char *kallsyms);
 void tally_dsos_free(struct tally_dsos *dsos);
 struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name);
+struct tally_dso *tally_dso_guest(struct tally_dsos *dsos, bool kernel);
 int tally_kernel_set_mark(struct tally_dsos *dsos, const char *name, u64 at);
 void tally_dso_set_build_id(struct tally_dso *dso, const u8 *build_id, u32 size);
 const struct tally_symbol *tally_dso_find(struct tally_dsos *dsos, struct tally_dso *dso, u64 at);

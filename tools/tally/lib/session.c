@@ -163,20 +163,26 @@ int tally_session_next(struct tally_session *session, struct tally_record *recor
  * @session: session
  * @pid: process
  * @address: address
- * @kernel: an address of the kernel
+ * @mode: what it is of; what a guest runs has no symbols
  * @caller: a return address: the call precedes it
  * @frame: set to the result
  */
-void tally_session_resolve(struct tally_session *session, u32 pid, u64 address, bool kernel,
-			   bool caller, struct tally_frame *frame)
+void tally_session_resolve(struct tally_session *session, u32 pid, u64 address,
+			   enum tally_mode mode, bool caller, struct tally_frame *frame)
 {
 	struct tally_dsos *dsos = tally_space_dsos(session->space);
-	const struct tally_map *map = tally_space_find(session->space, pid, address, kernel);
+	bool kernel = tally_mode_is_kernel(mode);
 	const struct tally_symbol *symbol;
+	const struct tally_map *map;
 
 	*frame = (struct tally_frame){
-		.address = address, .at = address, .kernel = kernel, .caller = caller,
+		.address = address, .at = address, .mode = mode, .caller = caller,
 	};
+	if (tally_mode_is_guest(mode)) {
+		frame->dso = tally_dso_guest(dsos, kernel);
+		return;
+	}
+	map = tally_space_find(session->space, pid, address, kernel);
 	if (map)
 		frame->dso = map->dso;
 	else if (kernel)
@@ -192,15 +198,24 @@ void tally_session_resolve(struct tally_session *session, u32 pid, u64 address, 
 	frame->symbol_offset = frame->at - symbol->start;
 }
 
-static bool sample_in_kernel(const struct tally_record *record)
+/* What follows a mark of a call chain. */
+static enum tally_mode session_mark(u64 mark)
 {
-	unsigned int mode = record->header->misc & PERF_RECORD_MISC_CPUMODE_MASK;
-
-	return mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_GUEST_KERNEL;
+	switch (mark) {
+	case (u64)PERF_CONTEXT_KERNEL:
+		return TALLY_MODE_KERNEL;
+	case (u64)PERF_CONTEXT_GUEST_KERNEL:
+		return TALLY_MODE_GUEST_KERNEL;
+	case (u64)PERF_CONTEXT_GUEST:
+	case (u64)PERF_CONTEXT_GUEST_USER:
+		return TALLY_MODE_GUEST_USER;
+	default:
+		return TALLY_MODE_USER;
+	}
 }
 
 /* The frames of a call chain. What follows a mark was interrupted, or entered the kernel. */
-static unsigned int session_frames(struct tally_session *session, bool kernel,
+static unsigned int session_frames(struct tally_session *session, enum tally_mode mode,
 				   const struct tally_sample *sample, struct tally_frame *frames)
 {
 	bool caller = false;
@@ -210,12 +225,11 @@ static unsigned int session_frames(struct tally_session *session, bool kernel,
 		u64 address = sample->chain[i];
 
 		if (address >= (u64)PERF_CONTEXT_MAX) {
-			kernel = address == (u64)PERF_CONTEXT_KERNEL ||
-				 address == (u64)PERF_CONTEXT_GUEST_KERNEL;
+			mode = session_mark(address);
 			caller = false;
 			continue;
 		}
-		tally_session_resolve(session, sample->pid, address, kernel, caller, &frames[nr]);
+		tally_session_resolve(session, sample->pid, address, mode, caller, &frames[nr]);
 		caller = true;
 		nr++;
 	}
@@ -227,16 +241,18 @@ static unsigned int session_frames(struct tally_session *session, bool kernel,
  * chain has those of the kernel alone. Of a sample in the kernel the newest call leads to the
  * function that has entered it.
  */
-static unsigned int session_calls(struct tally_session *session, bool kernel,
+static unsigned int session_calls(struct tally_session *session, enum tally_mode mode,
 				  const struct tally_sample *sample, struct tally_frame *frames,
 				  unsigned int nr)
 {
+	bool kernel = tally_mode_is_kernel(mode);
 	u64 leaf = kernel ? sample->branches[0].to : sample->ip;
 
+	mode = tally_mode_is_guest(mode) ? TALLY_MODE_GUEST_USER : TALLY_MODE_USER;
 	if (nr < TALLY_MAX_FRAMES && (kernel || !nr))
-		tally_session_resolve(session, sample->pid, leaf, false, false, &frames[nr++]);
+		tally_session_resolve(session, sample->pid, leaf, mode, false, &frames[nr++]);
 	for (u64 i = 0; i < sample->nr_branches && nr < TALLY_MAX_FRAMES; i++)
-		tally_session_resolve(session, sample->pid, sample->branches[i].from, false, false,
+		tally_session_resolve(session, sample->pid, sample->branches[i].from, mode, false,
 				      &frames[nr++]);
 	return nr;
 }
@@ -249,7 +265,7 @@ static unsigned int session_expand(struct tally_session *session, struct tally_f
 	const char *const *names;
 	unsigned int nr;
 
-	if (whole.kernel || !whole.dso)
+	if (whole.mode != TALLY_MODE_USER || !whole.dso)
 		return 1;
 	nr = inliner_names(&session->inliner, tally_space_dsos(session->space), whole.dso,
 			   whole.at - caller, &names);
@@ -296,16 +312,20 @@ static unsigned int session_inline(struct tally_session *session, struct tally_f
 unsigned int tally_session_chain(struct tally_session *session, const struct tally_record *record,
 				 const struct tally_sample *sample, struct tally_frame *frames)
 {
-	bool kernel = sample_in_kernel(record);
-	unsigned int nr = session_frames(session, kernel, sample, frames);
+	bool has_address = record->event->attr.sample_type & PERF_SAMPLE_IP;
+	enum tally_mode mode = tally_mode_of(record->header->misc);
+	unsigned int nr = session_frames(session, mode, sample, frames);
 
+	/* The stack and its registers are those of the process that runs the guest. */
+	if (!nr && has_address && tally_mode_is_guest(mode))
+		tally_session_resolve(session, sample->pid, sample->ip, mode, false, &frames[nr++]);
 	if (sample->stack_size && sample->user_regs)
 		nr = unwinder_frames(&session->unwinder, session, record, sample, frames, nr);
 	else if (sample->nr_branches && record->event->attr.exclude_callchain_user &&
 		 record->event->attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK)
-		nr = session_calls(session, kernel, sample, frames, nr);
-	if (!nr && record->event->attr.sample_type & PERF_SAMPLE_IP) {
-		tally_session_resolve(session, sample->pid, sample->ip, kernel, false, frames);
+		nr = session_calls(session, mode, sample, frames, nr);
+	if (!nr && has_address) {
+		tally_session_resolve(session, sample->pid, sample->ip, mode, false, frames);
 		nr = 1;
 	}
 	return session->inlined ? session_inline(session, frames, nr) : nr;

@@ -18,7 +18,7 @@
  * @symbol: name of the function, NULL if it is not known; one pointer for each function
  * @symbol_offset: @address less that of the function
  * @dso: file with the function, NULL if it is not known
- * @kernel: an address of the kernel
+ * @mode: what the address is of
  * @caller: a return address: the call precedes it
  * @inlined: the function is inlined in that of the next frame
  */
@@ -28,7 +28,7 @@ struct tally_frame {
 	const char *symbol;
 	u64 symbol_offset;
 	struct tally_dso *dso;
-	bool kernel;
+	enum tally_mode mode;
 	bool caller;
 	bool inlined;
 };
@@ -59,8 +59,8 @@ struct tally_space *tally_session_space(struct tally_session *session);
 int tally_session_next(struct tally_session *session, struct tally_record *record,
 		       struct tally_sample *sample, struct tally_error *err);
 u64 tally_session_refused(const struct tally_session *session);
-void tally_session_resolve(struct tally_session *session, u32 pid, u64 address, bool kernel,
-			   bool caller, struct tally_frame *frame);
+void tally_session_resolve(struct tally_session *session, u32 pid, u64 address,
+			   enum tally_mode mode, bool caller, struct tally_frame *frame);
 unsigned int tally_session_chain(struct tally_session *session, const struct tally_record *record,
 				 const struct tally_sample *sample, struct tally_frame *frames);
 const char *tally_frame_name(const struct tally_frame *frame, char *text, size_t size);

@@ -327,17 +327,76 @@ static const char *mmap_name(const struct perf_event_header *header, size_t at)
 	return at < header->size && memchr(name, 0, header->size - at) ? name : NULL;
 }
 
+/**
+ * tally_mode_of - what a record is about
+ * @misc: of its header
+ *
+ * Return: the mode of its address, or of what it maps.
+ */
+enum tally_mode tally_mode_of(u16 misc)
+{
+	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+	case PERF_RECORD_MISC_KERNEL:
+		return TALLY_MODE_KERNEL;
+	case PERF_RECORD_MISC_GUEST_KERNEL:
+		return TALLY_MODE_GUEST_KERNEL;
+	case PERF_RECORD_MISC_GUEST_USER:
+		return TALLY_MODE_GUEST_USER;
+	default:
+		return TALLY_MODE_USER;
+	}
+}
+
+/**
+ * tally_mode_is_kernel - is an address one of a kernel?
+ * @mode: mode
+ *
+ * Return: true for that of the host and that of a guest.
+ */
+bool tally_mode_is_kernel(enum tally_mode mode)
+{
+	return mode == TALLY_MODE_KERNEL || mode == TALLY_MODE_GUEST_KERNEL;
+}
+
+/**
+ * tally_mode_is_guest - is an address one of a guest?
+ * @mode: mode
+ *
+ * Return: true if nothing of the host is at this address.
+ */
+bool tally_mode_is_guest(enum tally_mode mode)
+{
+	return mode == TALLY_MODE_GUEST_USER || mode == TALLY_MODE_GUEST_KERNEL;
+}
+
+/**
+ * tally_mode_letter - mode in tables
+ * @mode: mode
+ *
+ * Return: '.', 'k', 'u' or 'g', as perf has them.
+ */
+char tally_mode_letter(enum tally_mode mode)
+{
+	static const char letters[] = {
+		[TALLY_MODE_USER] = '.', [TALLY_MODE_KERNEL] = 'k',
+		[TALLY_MODE_GUEST_USER] = 'u', [TALLY_MODE_GUEST_KERNEL] = 'g',
+	};
+
+	return letters[mode];
+}
+
 static int space_learn_mmap(struct tally_space *space, const struct perf_event_header *header)
 {
 	bool second = header->type == PERF_RECORD_MMAP2;
 	const struct mmap_record *record = (const void *)header;
 	const char *name = mmap_name(header, second ? MMAP2_NAME_OFFSET : MMAP_NAME_OFFSET);
-	bool kernel = (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+	bool kernel = tally_mode_of(header->misc) == TALLY_MODE_KERNEL;
 	struct process *process;
 	struct tally_map map;
 
 	if (!name || (!kernel && second && !(record->protection & MMAP2_EXECUTABLE)) ||
-	    header->misc & PERF_RECORD_MISC_MMAP_DATA)
+	    header->misc & PERF_RECORD_MISC_MMAP_DATA ||
+	    tally_mode_is_guest(tally_mode_of(header->misc)))
 		return 0;
 	map = (struct tally_map){
 		record->start, record->start + record->length, record->offset,
@@ -444,7 +503,7 @@ static int space_learn_build_id(struct tally_space *space, const struct perf_eve
 	struct tally_dso *dso;
 	u32 pid;
 
-	if (!name)
+	if (!name || tally_mode_is_guest(tally_mode_of(header->misc)))
 		return 0;
 	memcpy(&pid, header + 1, sizeof(pid));
 	dso = mmap_dso(space, pid, name);
@@ -507,7 +566,8 @@ void tally_space_build_ids(struct tally_space *space, const struct tally_feature
 		u8 size = row[4].bytes[20];
 		struct tally_dso *dso;
 
-		if (!row[5].size || !memchr(name, 0, row[5].size))
+		if (!row[5].size || !memchr(name, 0, row[5].size) ||
+		    tally_mode_is_guest(tally_mode_of(row[1].number)))
 			continue;
 		dso = mmap_dso(space, row[3].number, name);
 		if (dso && !dso->loaded)

@@ -7,6 +7,20 @@
 #include "dso.h"
 
 /**
+ * enum tally_mode - what an address is of
+ * @TALLY_MODE_USER: a process
+ * @TALLY_MODE_KERNEL: the kernel
+ * @TALLY_MODE_GUEST_USER: a process of a guest
+ * @TALLY_MODE_GUEST_KERNEL: the kernel of a guest
+ */
+enum tally_mode {
+	TALLY_MODE_USER,
+	TALLY_MODE_KERNEL,
+	TALLY_MODE_GUEST_USER,
+	TALLY_MODE_GUEST_KERNEL,
+};
+
+/**
  * struct tally_map - a mapping of code
  * @start: first address
  * @end: first address behind it
@@ -44,6 +58,10 @@ void tally_space_build_ids(struct tally_space *space, const struct tally_feature
 const char *tally_space_comm(struct tally_space *space, u32 pid, u32 tid);
 const struct tally_map *tally_space_find(struct tally_space *space, u32 pid, u64 address,
 					 bool kernel);
+enum tally_mode tally_mode_of(u16 misc);
+bool tally_mode_is_kernel(enum tally_mode mode);
+bool tally_mode_is_guest(enum tally_mode mode);
+char tally_mode_letter(enum tally_mode mode);
 u32 tally_space_generation(const struct tally_space *space);
 
 #endif /* TALLY_SPACE_H */

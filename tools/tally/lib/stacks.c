@@ -29,11 +29,14 @@ static u32 stacks_calls(struct tally_stacks *stacks, struct tally_tree *tree,
 
 /* An address of the kernel is in the upper half of all addresses, on each architecture here. */
 static u32 stacks_branch(struct tally_stacks *stacks, struct tally_tree *tree, u32 node,
-			 const struct tally_sample *sample, u64 address)
+			 const struct tally_sample *sample, bool guest, u64 address)
 {
+	enum tally_mode mode = guest ? TALLY_MODE_GUEST_USER : TALLY_MODE_USER;
 	struct tally_frame frame;
 
-	tally_session_resolve(stacks->session, sample->pid, address, address >> 63, false, &frame);
+	if (address >> 63)
+		mode = guest ? TALLY_MODE_GUEST_KERNEL : TALLY_MODE_KERNEL;
+	tally_session_resolve(stacks->session, sample->pid, address, mode, false, &frame);
 	if (node != TALLY_ROOT && tree->nodes[node].key ==
 	    (frame.symbol ?: (const void *)frame.dso ?: (const void *)""))
 		return node;
@@ -41,13 +44,14 @@ static u32 stacks_branch(struct tally_stacks *stacks, struct tally_tree *tree, u
 }
 
 static u32 stacks_branches(struct tally_stacks *stacks, struct tally_tree *tree,
-			   const struct tally_sample *sample)
+			   const struct tally_record *record, const struct tally_sample *sample)
 {
-	u32 node = stacks_branch(stacks, tree, TALLY_ROOT, sample,
+	bool guest = tally_mode_is_guest(tally_mode_of(record->header->misc));
+	u32 node = stacks_branch(stacks, tree, TALLY_ROOT, sample, guest,
 				 sample->nr_branches ? sample->branches[0].to : sample->ip);
 
 	for (u64 i = 0; i < sample->nr_branches; i++)
-		node = stacks_branch(stacks, tree, node, sample, sample->branches[i].from);
+		node = stacks_branch(stacks, tree, node, sample, guest, sample->branches[i].from);
 	return node;
 }
 
@@ -73,7 +77,7 @@ int tally_stacks_collect(struct tally_stacks *stacks, struct tally_tree *tree,
 		if (stacks->kind == TALLY_STACKS_BRANCHES && !sample.nr_branches)
 			continue;
 		node = stacks->kind == TALLY_STACKS_BRANCHES ?
-			stacks_branches(stacks, tree, &sample) :
+			stacks_branches(stacks, tree, &record, &sample) :
 			stacks_calls(stacks, tree, &record, &sample);
 		tally_tree_weigh(tree, node, stacks->count ? 1 : sample.period);
 		if (stacks->each)

@@ -129,7 +129,7 @@ u32 tally_tree_frame(struct tally_tree *tree, u32 parent, const struct tally_fra
 	child = tally_tree_child(tree, parent, key, name);
 	if (child != parent) {
 		tree->nodes[child].dso = frame->dso;
-		tree->nodes[child].kernel = frame->kernel;
+		tree->nodes[child].kernel = tally_mode_is_kernel(frame->mode);
 		tree->nodes[child].inlined = frame->inlined;
 	}
 	return child;

@@ -270,7 +270,7 @@ static void unwind_sample(struct unwinder *unwinder)
 /* The user's part of the chain, which is the sampled address alone, gives way to what was found. */
 static unsigned int unwind_kernel_frames(const struct tally_frame *frames, unsigned int nr)
 {
-	while (nr && !frames[nr - 1].kernel)
+	while (nr && frames[nr - 1].mode == TALLY_MODE_USER)
 		nr--;
 	return nr;
 }
@@ -305,8 +305,8 @@ unsigned int unwinder_frames(struct unwinder **unwinder, struct tally_session *s
 		return nr;
 	first = unwind_kernel_frames(frames, nr);
 	for (nr = 0; nr < state->nr && first + nr < TALLY_MAX_FRAMES; nr++)
-		tally_session_resolve(session, sample->pid, state->addresses[nr], false, nr,
-				      &frames[first + nr]);
+		tally_session_resolve(session, sample->pid, state->addresses[nr], TALLY_MODE_USER,
+				      nr, &frames[first + nr]);
 	return first + nr;
 }
 

@@ -8,6 +8,7 @@
 
 #define TEXT		0xffffffff81000000ULL
 #define FAR		0xffffffffc1000000ULL
+#define USER		0x400000ULL
 /* How much higher kernel and modules are in the kallsyms of another boot. */
 #define TEXT_MOVED	0x3000000ULL
 #define FAR_MOVED	0x70000ULL
@@ -34,8 +35,9 @@ static void put_ksymbol(u64 at, u32 length, bool gone, const char *name)
 static void put_map(u16 mode, u64 start, u64 length, u64 offset, const char *name)
 {
 	size_t at = made_start(&records, PERF_RECORD_MMAP, mode);
+	u32 pid = mode == PERF_RECORD_MISC_KERNEL ? -1 : 100;
 
-	made_pair(&records, -1, 0);
+	made_pair(&records, pid, pid);
 	tally_buf_put_u64(&records, start);
 	tally_buf_put_u64(&records, length);
 	tally_buf_put_u64(&records, offset);
@@ -43,13 +45,20 @@ static void put_map(u16 mode, u64 start, u64 length, u64 offset, const char *nam
 	made_finish(&records, at);
 }
 
-static void put_sample(u16 mode, u64 address)
+static void put_chain(u16 mode, u64 address, u64 nr, const u64 *chain)
 {
 	size_t start = made_start(&records, PERF_RECORD_SAMPLE, mode);
 
 	tally_buf_put_u64(&records, address);
 	made_pair(&records, 100, 100);
+	tally_buf_put_u64(&records, nr);
+	tally_buf_put(&records, chain, nr * sizeof(*chain));
 	made_finish(&records, start);
+}
+
+static void put_sample(u16 mode, u64 address)
+{
+	put_chain(mode, address, 0, NULL);
 }
 
 static bool write_text(const char *path, const char *text)
@@ -64,7 +73,7 @@ static bool write_files(const char *symbols)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .sample_period = 1,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN,
 	};
 	struct tally_writer *writer;
 	struct tally_error err;
@@ -86,7 +95,8 @@ static void add_frame(char *text, size_t size, const struct tally_frame *frame)
 		snprintf(text + used, size - used, "%s%s+%#llx", used ? " " : "", frame->symbol,
 			 frame->symbol_offset);
 	else
-		snprintf(text + used, size - used, "%s%s", used ? " " : "",
+		snprintf(text + used, size - used, "%s%c%s", used ? " " : "",
+			 tally_mode_letter(frame->mode),
 			 frame->dso ? frame->dso->short_name : "-");
 }
 
@@ -208,16 +218,51 @@ static void other_boots(void)
 	put_sample(PERF_RECORD_MISC_KERNEL, TEXT + TEXT_MOVED + 0x1010);
 	write_text(modules_path, "second 32768 0 - Live 0xffffffffc1000000\n");
 	has_frames("a module that is not loaded in the other boot", other_symbols,
-		   "function+0x10 far-away.ko.xz two+0x20 function+0x3000010");
+		   "function+0x10 kfar-away.ko.xz two+0x20 function+0x3000010");
 	put_maps();
 	unlink(modules_path);
 	has_frames("kallsyms of another boot without its modules", other_symbols,
-		   "function+0x10 far-away.ko.xz [second]");
+		   "function+0x10 kfar-away.ko.xz k[second]");
 	put_maps();
 	put_ksymbol(FAR + FAR_MOVED, 0x100, false, "program");
 	put_sample(PERF_RECORD_MISC_KERNEL, FAR + FAR_MOVED + 0x10);
 	has_frames("a symbol of a record is where it was recorded", other_symbols,
-		   "function+0x10 far-away.ko.xz [second] program+0x10");
+		   "function+0x10 kfar-away.ko.xz k[second] program+0x10");
+}
+
+/* A guest has the addresses of the host and of the process that runs it for other things. */
+static void guests(void)
+{
+	static const u64 chain[] = {
+		PERF_CONTEXT_GUEST_KERNEL, TEXT + 0x1010, TEXT + 0x1020,
+		PERF_CONTEXT_GUEST_USER, USER + 0x10,
+		PERF_CONTEXT_KERNEL, TEXT + 0x1030, PERF_CONTEXT_USER, USER + 0x40,
+	};
+	static const u64 mark = PERF_CONTEXT_GUEST_KERNEL;
+
+	put_map(PERF_RECORD_MISC_KERNEL, TEXT, ~0ULL - TEXT, TEXT, "[kernel.kallsyms]_text");
+	put_map(PERF_RECORD_MISC_USER, USER, 0x1000, 0, "/nonexistent/program");
+	put_sample(PERF_RECORD_MISC_GUEST_KERNEL, TEXT + 0x1010);
+	put_chain(PERF_RECORD_MISC_GUEST_KERNEL, TEXT + 0x1010, 1, &mark);
+	put_sample(PERF_RECORD_MISC_GUEST_USER, USER + 0x10);
+	put_sample(PERF_RECORD_MISC_KERNEL, TEXT + 0x1010);
+	put_sample(PERF_RECORD_MISC_USER, USER + 0x10);
+	has_frames("samples of a guest have no names of the host", boot_symbols,
+		   "g[guest.kernel] g[guest.kernel] u[guest.user] function+0x10 .program");
+	put_map(PERF_RECORD_MISC_KERNEL, TEXT, ~0ULL - TEXT, TEXT, "[kernel.kallsyms]_text");
+	put_map(PERF_RECORD_MISC_USER, USER, 0x1000, 0, "/nonexistent/program");
+	put_chain(PERF_RECORD_MISC_GUEST_KERNEL, TEXT + 0x1010, ARRAY_SIZE(chain), chain);
+	has_frames("a chain from a guest to the host", boot_symbols,
+		   "g[guest.kernel] g[guest.kernel] u[guest.user] function+0x30 .program");
+	put_map(PERF_RECORD_MISC_GUEST_KERNEL, TEXT, ~0ULL - TEXT, TEXT + TEXT_MOVED,
+		"[guest.kernel.kallsyms]_text");
+	put_map(PERF_RECORD_MISC_USER, USER, 0x1000, 0, "/nonexistent/program");
+	put_map(PERF_RECORD_MISC_GUEST_USER, USER, 0x1000, 0, "/nonexistent/other");
+	put_map(PERF_RECORD_MISC_GUEST_KERNEL, USER, 0x1000, 0, "[guest.kernel.kallsyms]");
+	put_sample(PERF_RECORD_MISC_KERNEL, TEXT + 0x1010);
+	put_sample(PERF_RECORD_MISC_USER, USER + 0x10);
+	has_frames("mappings of a guest are none of the host", boot_symbols,
+		   "function+0x10 .program");
 }
 
 static double cpu_seconds(void)
@@ -269,6 +314,7 @@ int main(void)
 	register_symbols();
 	unregister_symbols();
 	other_boots();
+	guests();
 	many_symbols();
 	unlink(data_path);
 	unlink(symbols_path);
