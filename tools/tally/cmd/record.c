@@ -25,6 +25,7 @@
 
 /* Offsets of names in MMAP and MMAP2 records, and of fields of samples (perf_event_open(2)). */
 #define MMAP_NAME	40
+#define MMAP2_FILE	40
 #define MMAP2_PROT	64
 #define MMAP2_NAME	72
 #define LOST_COUNT	16
@@ -203,6 +204,7 @@ static void record_mapping(struct record_run *run, const struct tally_piece *pie
 			   const struct perf_event_header *header)
 {
 	size_t offset = header->type == PERF_RECORD_MMAP ? MMAP_NAME : MMAP2_NAME;
+	struct tally_file_id id = {};
 	char name[4096];
 	size_t length;
 	u32 prot, pid;
@@ -213,6 +215,8 @@ static void record_mapping(struct record_run *run, const struct tally_piece *pie
 		tally_piece_copy(piece, at + MMAP2_PROT, &prot, sizeof(prot));
 		if (!(prot & PROT_EXEC))
 			return;
+		tally_piece_copy(piece, at + MMAP2_FILE, &id, TALLY_FILE_ID_BYTES);
+		id.has_build_id = header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
 	}
 	length = header->size - offset;
 	if (length > sizeof(name))
@@ -222,7 +226,7 @@ static void record_mapping(struct record_run *run, const struct tally_piece *pie
 	tally_piece_copy(piece, at + sizeof(*header), &pid, sizeof(pid));
 	if (run->directory)
 		pthread_mutex_lock(&run->lock);
-	tally_objects_add(&run->objects, name, pid);
+	tally_objects_add(&run->objects, name, pid, &id);
 	if (run->directory)
 		pthread_mutex_unlock(&run->lock);
 }

@@ -28,21 +28,26 @@ static void dso_classify(struct tally_dso *dso)
 }
 
 /**
- * tally_dso_get - the dso of a name, created if need be
- * @dsos: table
- * @name: path or name in brackets
+ * tally_file_id_same - are two files the same?
+ * @a: a file
+ * @b: a file
  *
- * Return: the dso or NULL without memory.
+ * Return: true if they are, as far as is known: /proc/PID/maps does not have generations.
  */
-struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name)
+bool tally_file_id_same(const struct tally_file_id *a, const struct tally_file_id *b)
+{
+	if (a->has_build_id || b->has_build_id)
+		return a->has_build_id && b->has_build_id && a->size == b->size &&
+		       !memcmp(a->build_id, b->build_id, sizeof(a->build_id));
+	return a->major == b->major && a->minor == b->minor && a->inode == b->inode &&
+	       (a->generation == b->generation || !a->generation || !b->generation);
+}
+
+static struct tally_dso *dso_new(struct tally_dsos *dsos, const char *name)
 {
 	struct tally_dso **bucket = &dsos->buckets[dso_hash(name)];
-	struct tally_dso *dso;
+	struct tally_dso *dso = calloc(1, sizeof(*dso));
 
-	for (dso = *bucket; dso; dso = dso->next)
-		if (!strcmp(dso->name, name))
-			return dso;
-	dso = calloc(1, sizeof(*dso));
 	if (!dso)
 		return NULL;
 	dso->name = tally_arena_strdup(&dso->arena, name);
@@ -53,6 +58,84 @@ struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name)
 	dso_classify(dso);
 	dso->next = *bucket;
 	*bucket = dso;
+	return dso;
+}
+
+/**
+ * tally_dso_get - the dso of a name, created if need be
+ * @dsos: table
+ * @name: path or name in brackets
+ *
+ * Return: the dso, tally_dso_apart() if there are several, or NULL without memory.
+ */
+struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name)
+{
+	struct tally_dso *found = NULL;
+
+	for (struct tally_dso *dso = dsos->buckets[dso_hash(name)]; dso; dso = dso->next) {
+		if (strcmp(dso->name, name))
+			continue;
+		if (found)
+			return tally_dso_apart(dsos, name);
+		found = dso;
+	}
+	return found ?: dso_new(dsos, name);
+}
+
+/**
+ * tally_dso_of_build_id - the dso of a file, created if need be
+ * @dsos: table
+ * @name: path
+ * @build_id: build id by the records
+ * @size: bytes of it; more than TALLY_BUILD_ID_SIZE are cut off
+ *
+ * Return: the dso or NULL without memory.
+ */
+struct tally_dso *tally_dso_of_build_id(struct tally_dsos *dsos, const char *name,
+					const u8 *build_id, u32 size)
+{
+	struct tally_dso *plain = NULL, *dso;
+
+	if (size > TALLY_BUILD_ID_SIZE)
+		size = TALLY_BUILD_ID_SIZE;
+	for (dso = dsos->buckets[dso_hash(name)]; dso; dso = dso->next) {
+		if (dso->apart || strcmp(dso->name, name))
+			continue;
+		if (dso->build_id_size == size && !memcmp(dso->build_id, build_id, size))
+			break;
+		if (!dso->recorded && !dso->loaded)
+			plain = dso;
+	}
+	if (!dso)
+		dso = plain ?: dso_new(dsos, name);
+	if (!dso)
+		return NULL;
+	tally_dso_set_build_id(dso, build_id, size);
+	dso->recorded = true;
+	return dso;
+}
+
+/**
+ * tally_dso_apart - the dso of what may be one or another of the files with a path
+ * @dsos: table
+ * @name: path
+ *
+ * Return: the dso, which has no symbols, or NULL without memory.
+ */
+struct tally_dso *tally_dso_apart(struct tally_dsos *dsos, const char *name)
+{
+	struct tally_dso *dso;
+
+	for (dso = dsos->buckets[dso_hash(name)]; dso; dso = dso->next)
+		if (dso->apart && !strcmp(dso->name, name))
+			return dso;
+	dso = dso_new(dsos, name);
+	if (!dso)
+		return NULL;
+	dso->apart = true;
+	dso->loaded = true;
+	dso->stale = true;
+	dso->problem = "several files have had this path, this one's build id is not known";
 	return dso;
 }
 

@@ -43,6 +43,8 @@ struct tally_symbol {
  * @start: of a module of the kernel: where it was mapped; 0 if that is not known
  * @loaded: symbols were looked for
  * @stale: the file at @name is not the one that was recorded
+ * @recorded: @build_id is by the records, not that of the file at @name
+ * @apart: one of several files that have had the path, without a known build id
  * @problem: why there are no symbols; NULL if there are
  * @symbols: sorted by start
  * @nr_symbols: number of them
@@ -59,6 +61,8 @@ struct tally_dso {
 	u64 start;
 	bool loaded;
 	bool stale;
+	bool recorded;
+	bool apart;
 	const char *problem;
 	struct tally_symbol *symbols;
 	size_t nr_symbols;
@@ -95,6 +99,10 @@ struct tally_dsos {
 int tally_dsos_init(struct tally_dsos *dsos, const char *symfs, const char *kallsyms);
 void tally_dsos_free(struct tally_dsos *dsos);
 struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name);
+struct tally_dso *tally_dso_of_build_id(struct tally_dsos *dsos, const char *name,
+					const u8 *build_id, u32 size);
+struct tally_dso *tally_dso_apart(struct tally_dsos *dsos, const char *name);
+bool tally_file_id_same(const struct tally_file_id *a, const struct tally_file_id *b);
 struct tally_dso *tally_dso_guest(struct tally_dsos *dsos, bool kernel);
 int tally_kernel_set_mark(struct tally_dsos *dsos, const char *name, u64 at);
 void tally_dso_set_build_id(struct tally_dso *dso, const u8 *build_id, u32 size);

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Objects that are mapped while events are recorded, and their build ids. */
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "dso.h"
@@ -13,6 +18,8 @@
 #define MISC_BUILD_ID_SIZE	0x8000
 #define BUILD_ID_BYTES		20
 #define NOTE_BUILD_ID		3
+
+#define KERNEL_NAME		"[kernel.kallsyms]"
 
 /**
  * struct build_id_record - record of an object
@@ -35,56 +42,57 @@ static size_t hash_name(const char *name)
 	return hash;
 }
 
-/* The entry of a name, or the empty one where it belongs. */
-static size_t find_object(const struct tally_objects *objects, const char *name)
+/* The entry of an object, or the empty one where it belongs. */
+static struct tally_object *find_object(const struct tally_objects *objects, const char *name,
+					const struct tally_file_id *id)
 {
 	size_t at = hash_name(name) & (objects->room - 1);
 
-	while (objects->names[at] && strcmp(objects->names[at], name))
+	while (objects->object[at].name && (strcmp(objects->object[at].name, name) ||
+					    !tally_file_id_same(&objects->object[at].id, id)))
 		at = (at + 1) & (objects->room - 1);
-	return at;
+	return &objects->object[at];
 }
 
 static int grow_objects(struct tally_objects *objects)
 {
-	struct tally_objects more = { .room = objects->room ? 2 * objects->room : 256 };
+	struct tally_objects more = *objects;
 
-	more.names = calloc(more.room, sizeof(*more.names));
-	more.pid = calloc(more.room, sizeof(*more.pid));
-	if (!more.names || !more.pid) {
-		free(more.names);
-		free(more.pid);
+	more.room = objects->room ? 2 * objects->room : 256;
+	more.object = calloc(more.room, sizeof(*more.object));
+	if (!more.object)
 		return -ENOMEM;
-	}
+	if (!objects->room)
+		clock_gettime(CLOCK_REALTIME_COARSE, &more.since);
 	for (size_t i = 0; i < objects->room; i++) {
-		size_t at;
+		const struct tally_object *object = &objects->object[i];
 
-		if (!objects->names[i])
-			continue;
-		at = find_object(&more, objects->names[i]);
-		more.names[at] = objects->names[i];
-		more.pid[at] = objects->pid[i];
+		if (object->name)
+			*find_object(&more, object->name, &object->id) = *object;
 	}
-	more.n = objects->n;
-	free(objects->names);
-	free(objects->pid);
+	free(objects->object);
 	*objects = more;
 	return 0;
 }
 
-int tally_objects_add(struct tally_objects *objects, const char *name, pid_t pid)
+int tally_objects_add(struct tally_objects *objects, const char *name, pid_t pid,
+		      const struct tally_file_id *id)
 {
-	size_t at;
+	struct tally_object *object;
 
 	if (2 * objects->n >= objects->room && grow_objects(objects))
 		return -ENOMEM;
-	at = find_object(objects, name);
-	if (objects->names[at])
+	object = find_object(objects, name, id);
+	if (object->name) {
+		if (!id->has_build_id && !object->id.generation)
+			object->id.generation = id->generation;
 		return 0;
-	objects->names[at] = strdup(name);
-	if (!objects->names[at])
+	}
+	object->name = strdup(name);
+	if (!object->name)
 		return -ENOMEM;
-	objects->pid[at] = pid;
+	object->pid = pid;
+	object->id = *id;
 	objects->n++;
 	return 0;
 }
@@ -126,15 +134,70 @@ static size_t build_id_of_notes(const char *path, u8 *id)
 	return n > 0 ? find_build_id(notes, n, id) : 0;
 }
 
-/* A mapped device is not opened: that may have effects. */
-static size_t build_id_of_file(const char *path, u8 *id)
+/* Files have other inodes there than the records of their mappings. */
+static bool hides_inodes(const char *path)
 {
+	struct statfs status;
+
+	return !statfs(path, &status) && (status.f_type == OVERLAYFS_SUPER_MAGIC ||
+					  status.f_type == BTRFS_SUPER_MAGIC);
+}
+
+static bool is_older(const struct timespec *time, const struct timespec *than)
+{
+	return time->tv_sec != than->tv_sec ? time->tv_sec < than->tv_sec :
+					      time->tv_nsec < than->tv_nsec;
+}
+
+/* An inode is used again for another file with another generation. */
+static bool has_generation(const char *path, u32 generation)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), present;
+	bool same = fd < 0 || ioctl(fd, FS_IOC_GETVERSION, &present) || (u32)present == generation;
+
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
+/*
+ * Is it the file that was mapped? If the inode does not show it: it has not changed since, and no
+ * other file is known to have had the path. A mapped device is not opened: that may have effects.
+ */
+static bool is_mapped_file(const struct tally_objects *objects, const struct tally_object *object,
+			   const char *path, bool only)
+{
+	const struct tally_file_id *id = &object->id;
 	struct stat status;
-	int size;
 
 	if (stat(path, &status) || !S_ISREG(status.st_mode))
-		return 0;
-	size = tally_elf_build_id(path, id);
+		return false;
+	if (!id->inode)
+		return only;
+	if (id->inode == status.st_ino && id->major == major(status.st_dev) &&
+	    id->minor == minor(status.st_dev))
+		return !id->generation || has_generation(path, id->generation);
+	return (only || hides_inodes(path)) && is_older(&status.st_ctim, &objects->since);
+}
+
+/* The file may be in a root folder of its process alone, or have only that process left. */
+static size_t build_id_of_file(const struct tally_objects *objects,
+			       const struct tally_object *object, bool only, u8 *id)
+{
+	char path[4096 + 64];
+	bool found = is_mapped_file(objects, object, object->name, only);
+	int size;
+
+	snprintf(path, sizeof(path), "%s", object->name);
+	if (!found) {
+		snprintf(path, sizeof(path), "/proc/%d/root%s", object->pid, object->name);
+		found = is_mapped_file(objects, object, path, false);
+	}
+	if (!found) {
+		snprintf(path, sizeof(path), "/proc/%d/exe", object->pid);
+		found = is_mapped_file(objects, object, path, false);
+	}
+	size = found ? tally_elf_build_id(path, id) : 0;
 	return size > 0 ? size : 0;
 }
 
@@ -155,28 +218,51 @@ static size_t build_id_of_module(const char *path, u8 *id)
 	return build_id_of_notes(notes, id);
 }
 
-static void put_build_id(struct tally_buf *buf, const char *name, pid_t pid)
+/* Objects of the path of an object with a build id, or all of them. */
+static size_t count_path(const struct tally_objects *objects, const char *name, bool known)
 {
-	struct build_id_record record = { .pid = pid };
-	bool kernel = !strncmp(name, "[kernel.kallsyms]", 17);
-	size_t length, size;
+	size_t at = hash_name(name) & (objects->room - 1), n = 0;
+
+	for (; objects->object[at].name; at = (at + 1) & (objects->room - 1))
+		n += !strcmp(objects->object[at].name, name) &&
+		     (!known || objects->object[at].size);
+	return n;
+}
+
+static bool is_kernel(const struct tally_object *object)
+{
+	return !strncmp(object->name, KERNEL_NAME, strlen(KERNEL_NAME));
+}
+
+static void find_object_id(const struct tally_objects *objects, struct tally_object *object)
+{
+	bool only = count_path(objects, object->name, false) == 1;
+	u8 *id = object->build_id;
+
+	if (is_kernel(object)) {
+		object->size = build_id_of_notes("/sys/kernel/notes", id);
+	} else if (object->pid == -1) {
+		object->size = build_id_of_module(object->name, id);
+	} else if (object->id.has_build_id && object->id.size <= BUILD_ID_BYTES) {
+		memcpy(id, object->id.build_id, BUILD_ID_BYTES);
+		object->size = object->id.size;
+	} else if (*object->name == '/') {
+		object->size = build_id_of_file(objects, object, only, id);
+	}
+}
+
+static void put_build_id(struct tally_buf *buf, const struct tally_object *object)
+{
+	const char *name = is_kernel(object) ? KERNEL_NAME : object->name;
+	size_t length = (strlen(name) + TALLY_STRING_ALIGN) & ~(TALLY_STRING_ALIGN - 1ul);
+	struct build_id_record record = { .pid = object->pid };
 	u8 *at;
 
-	if (kernel) {
-		name = "[kernel.kallsyms]";
-		size = build_id_of_notes("/sys/kernel/notes", record.id);
-	} else if (pid == -1) {
-		size = build_id_of_module(name, record.id);
-	} else {
-		size = *name == '/' ? build_id_of_file(name, record.id) : 0;
-	}
-	if (!size)
-		return;
-	record.id[BUILD_ID_BYTES] = size;
-	length = (strlen(name) + TALLY_STRING_ALIGN) & ~(TALLY_STRING_ALIGN - 1ul);
+	memcpy(record.id, object->build_id, sizeof(object->build_id));
+	record.id[BUILD_ID_BYTES] = object->size;
 	record.header.type = TALLY_RECORD_BUILD_ID;
 	record.header.misc = MISC_BUILD_ID_SIZE |
-		(pid == -1 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
+		(object->pid == -1 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
 	record.header.size = sizeof(record) + length;
 	at = tally_buf_grow(buf, record.header.size);
 	if (!at)
@@ -186,19 +272,24 @@ static void put_build_id(struct tally_buf *buf, const char *name, pid_t pid)
 	memcpy(at + sizeof(record), name, strlen(name));
 }
 
-void tally_objects_build_ids(const struct tally_objects *objects, struct tally_buf *buf)
+void tally_objects_build_ids(struct tally_objects *objects, struct tally_buf *buf)
 {
 	for (size_t i = 0; i < objects->room; i++) {
-		if (objects->names[i])
-			put_build_id(buf, objects->names[i], objects->pid[i]);
+		if (objects->object[i].name)
+			find_object_id(objects, &objects->object[i]);
+	}
+	for (size_t i = 0; i < objects->room; i++) {
+		const struct tally_object *object = &objects->object[i];
+
+		if (object->name && (object->size || count_path(objects, object->name, true)))
+			put_build_id(buf, object);
 	}
 }
 
 void tally_objects_free(struct tally_objects *objects)
 {
 	for (size_t i = 0; i < objects->room; i++)
-		free(objects->names[i]);
-	free(objects->names);
-	free(objects->pid);
+		free(objects->object[i].name);
+	free(objects->object);
 	memset(objects, 0, sizeof(*objects));
 }

@@ -47,12 +47,46 @@ struct comm_name {
 };
 
 /**
+ * struct build_row - a build id of a path, by the section or by a record
+ * @name: path, a name of @names
+ * @pid: process that has mapped the file first, (u32)-1 if it is not known
+ * @build_id: build id
+ * @size: bytes of it, 0 if it is not known
+ * @taken: it is known which file it is
+ * @next: next of the bucket
+ */
+struct build_row {
+	const char *name;
+	u32 pid;
+	u8 build_id[TALLY_BUILD_ID_SIZE];
+	u32 size;
+	bool taken;
+	struct build_row *next;
+};
+
+/**
+ * struct known_file - a file of a path that has several build ids
+ * @name: path, a name of @names
+ * @id: inode
+ * @dso: the file
+ * @next: next of the bucket
+ */
+struct known_file {
+	const char *name;
+	struct tally_file_id id;
+	struct tally_dso *dso;
+	struct known_file *next;
+};
+
+/**
  * struct tally_space - all threads and mappings
  * @dsos: the files that are mapped
  * @kernel: mappings of the kernel and its modules
  * @processes: by pid
  * @threads: by tid
  * @names: by hash
+ * @rows: by path, in their order
+ * @files: by path
  * @generation: changes with each change of a mapping
  * @last: process that was looked up last
  * @last_thread: thread that was looked up last
@@ -63,6 +97,8 @@ struct tally_space {
 	struct process *processes[SPACE_BUCKETS];
 	struct thread *threads[SPACE_BUCKETS];
 	struct comm_name *names[SPACE_BUCKETS];
+	struct build_row *rows[SPACE_BUCKETS];
+	struct known_file *files[SPACE_BUCKETS];
 	u32 generation;
 	struct process *last;
 	struct thread *last_thread;
@@ -100,6 +136,8 @@ void tally_space_free(struct tally_space *space)
 		struct process *process;
 		struct thread *thread;
 		struct comm_name *name;
+		struct build_row *row;
+		struct known_file *file;
 
 		while ((process = space->processes[i])) {
 			space->processes[i] = process->next;
@@ -113,6 +151,14 @@ void tally_space_free(struct tally_space *space)
 		while ((name = space->names[i])) {
 			space->names[i] = name->next;
 			free(name);
+		}
+		while ((row = space->rows[i])) {
+			space->rows[i] = row->next;
+			free(row);
+		}
+		while ((file = space->files[i])) {
+			space->files[i] = file->next;
+			free(file);
 		}
 	}
 	free(space->kernel.maps);
@@ -142,14 +188,19 @@ u32 tally_space_generation(const struct tally_space *space)
 	return space->generation;
 }
 
-static const char *space_name(struct tally_space *space, const char *text)
+static u32 space_hash(const char *text)
 {
-	struct comm_name **bucket, *name;
 	u32 hash = 5381;
 
 	for (const char *c = text; *c; c++)
 		hash = hash * 33 + (u8)*c;
-	bucket = &space->names[hash % SPACE_BUCKETS];
+	return hash % SPACE_BUCKETS;
+}
+
+static const char *space_name(struct tally_space *space, const char *text)
+{
+	struct comm_name **bucket = &space->names[space_hash(text)], *name;
+
 	for (name = *bucket; name; name = name->next)
 		if (!strcmp(name->name, text))
 			return name->name;
@@ -280,9 +331,7 @@ struct mmap_record {
 	u64 start;
 	u64 length;
 	u64 offset;
-	u8 build_id_size;
-	u8 reserved[3];
-	u8 build_id[20];
+	u8 file[TALLY_FILE_ID_BYTES];
 	u32 protection;
 	u32 flags;
 };
@@ -292,8 +341,111 @@ struct mmap_record {
 #define MMAP2_EXECUTABLE	4
 #define KERNEL_NAME		"[kernel.kallsyms]"
 
+/* The only build id of a path, whatever file it is of; NULL and @several: there are others. */
+static const struct build_row *space_only_row(struct tally_space *space, const char *name,
+					      bool *several)
+{
+	const struct build_row *only = NULL;
+
+	*several = false;
+	for (const struct build_row *row = space->rows[space_hash(name)]; row; row = row->next) {
+		if (strcmp(row->name, name))
+			continue;
+		if (only && (only->size != row->size ||
+			     memcmp(only->build_id, row->build_id, row->size))) {
+			*several = true;
+			return NULL;
+		}
+		only = row;
+	}
+	return only;
+}
+
+static struct tally_dso *row_dso(struct tally_space *space, const struct build_row *row)
+{
+	return row->size ? tally_dso_of_build_id(&space->dsos, row->name, row->build_id,
+						 row->size) :
+			   tally_dso_apart(&space->dsos, row->name);
+}
+
+/* Of a path with several build ids that of the row of the process that is the first to map it. */
+static struct tally_dso *space_known_file(struct tally_space *space, u32 pid, const char *name,
+					  const struct tally_file_id *id)
+{
+	u32 bucket = space_hash(name);
+	struct known_file *file;
+	struct build_row *row;
+
+	for (file = space->files[bucket]; file; file = file->next)
+		if (tally_file_id_same(&file->id, id) && !strcmp(file->name, name))
+			return file->dso;
+	for (row = space->rows[bucket]; row; row = row->next)
+		if (!row->taken && row->pid == pid && !strcmp(row->name, name))
+			break;
+	if (!row)
+		return tally_dso_apart(&space->dsos, name);
+	file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	row->taken = true;
+	*file = (struct known_file){ row->name, *id, row_dso(space, row), space->files[bucket] };
+	space->files[bucket] = file;
+	return file->dso;
+}
+
+static struct tally_dso *space_file(struct tally_space *space, u32 pid, const char *name,
+				    const struct tally_file_id *id)
+{
+	const struct build_row *row;
+	bool several;
+
+	if (id->has_build_id && id->size)
+		return tally_dso_of_build_id(&space->dsos, name, id->build_id, id->size);
+	row = space_only_row(space, name, &several);
+	if (row && row->size)
+		return row_dso(space, row);
+	if (!several)
+		return tally_dso_get(&space->dsos, name);
+	return id->has_build_id || !id->inode ? tally_dso_apart(&space->dsos, name) :
+						space_known_file(space, pid, name, id);
+}
+
+static bool row_same(const struct build_row *a, const struct build_row *b)
+{
+	return a->name == b->name && a->pid == b->pid && a->size == b->size &&
+	       !memcmp(a->build_id, b->build_id, sizeof(a->build_id));
+}
+
+static int space_add_row(struct tally_space *space, u32 pid, const char *name, const u8 *bytes)
+{
+	static const u8 none[TALLY_BUILD_ID_SIZE];
+	struct build_row **last = &space->rows[space_hash(name)];
+	struct build_row *row = calloc(1, sizeof(*row));
+
+	if (!row)
+		return -ENOMEM;
+	row->name = space_name(space, name);
+	row->pid = pid;
+	memcpy(row->build_id, bytes, sizeof(row->build_id));
+	/* The size may be left at 0. */
+	row->size = bytes[TALLY_BUILD_ID_SIZE] ?: TALLY_BUILD_ID_SIZE;
+	if (row->size > TALLY_BUILD_ID_SIZE)
+		row->size = TALLY_BUILD_ID_SIZE;
+	if (!memcmp(bytes, none, sizeof(none)))
+		row->size = 0;
+	for (; *last; last = &(*last)->next) {
+		if (!row_same(*last, row))
+			continue;
+		free(row);
+		return 0;
+	}
+	*last = row;
+	return row->size && !row_dso(space, row) ? -ENOMEM : 0;
+}
+
 /* Code that a program writes itself is described in a file of a fixed name. */
-static struct tally_dso *mmap_dso(struct tally_space *space, u32 pid, const char *name)
+static struct tally_dso *mmap_dso(struct tally_space *space, u32 pid, const char *name,
+				  const struct tally_file_id *id)
 {
 	char jit[64];
 
@@ -304,7 +456,7 @@ static struct tally_dso *mmap_dso(struct tally_space *space, u32 pid, const char
 	}
 	if (!strncmp(name, KERNEL_NAME, strlen(KERNEL_NAME)))
 		return space->dsos.kernel;
-	return tally_dso_get(&space->dsos, name);
+	return space_file(space, pid, name, id);
 }
 
 /* The record of the kernel has the name of a symbol behind its own, and the address as offset. */
@@ -390,6 +542,7 @@ static int space_learn_mmap(struct tally_space *space, const struct perf_event_h
 	bool second = header->type == PERF_RECORD_MMAP2;
 	const struct mmap_record *record = (const void *)header;
 	const char *name = mmap_name(header, second ? MMAP2_NAME_OFFSET : MMAP_NAME_OFFSET);
+	struct tally_file_id id = {};
 	bool kernel = tally_mode_of(header->misc) == TALLY_MODE_KERNEL;
 	struct process *process;
 	struct tally_map map;
@@ -398,16 +551,18 @@ static int space_learn_mmap(struct tally_space *space, const struct perf_event_h
 	    header->misc & PERF_RECORD_MISC_MMAP_DATA ||
 	    tally_mode_is_guest(tally_mode_of(header->misc)))
 		return 0;
+	if (second) {
+		memcpy(&id, record->file, sizeof(record->file));
+		id.has_build_id = header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
+	}
 	map = (struct tally_map){
 		record->start, record->start + record->length, record->offset,
-		mmap_dso(space, record->pid, name),
+		mmap_dso(space, record->pid, name, &id),
 	};
 	if (!map.dso)
 		return -ENOMEM;
 	if (!strncmp(map.dso->name, "/tmp/perf-", 10))
 		map.offset = map.start;
-	if (second && header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID && !map.dso->loaded)
-		tally_dso_set_build_id(map.dso, record->build_id, record->build_id_size);
 	space->generation++;
 	if (kernel)
 		return space_learn_kernel(space, &map, name) ?: maps_add(&space->kernel, &map);
@@ -495,21 +650,30 @@ static int space_learn_ksymbol(struct tally_space *space, const struct perf_even
 	return 0;
 }
 
-/* BUILD_ID: u32 pid, u8 build_id[20], u8 size, u8 reserved[3], name. The size may be left at 0. */
+/* The build id of the kernel counts until its symbols are looked up. */
+static int space_build_id(struct tally_space *space, u32 pid, const char *name, const u8 *bytes)
+{
+	struct tally_dso *kernel = space->dsos.kernel;
+
+	if (strncmp(name, KERNEL_NAME, strlen(KERNEL_NAME)))
+		return space_add_row(space, pid, name, bytes);
+	if (!kernel->loaded)
+		tally_dso_set_build_id(kernel, bytes,
+				       bytes[TALLY_BUILD_ID_SIZE] ?: TALLY_BUILD_ID_SIZE);
+	return 0;
+}
+
+/* BUILD_ID: u32 pid, u8 build_id[20], u8 size, u8 reserved[3], name. */
 static int space_learn_build_id(struct tally_space *space, const struct perf_event_header *header)
 {
 	const u8 *bytes = (const u8 *)header + 12;
 	const char *name = mmap_name(header, 36);
-	struct tally_dso *dso;
 	u32 pid;
 
 	if (!name || tally_mode_is_guest(tally_mode_of(header->misc)))
 		return 0;
 	memcpy(&pid, header + 1, sizeof(pid));
-	dso = mmap_dso(space, pid, name);
-	if (dso && !dso->loaded)
-		tally_dso_set_build_id(dso, bytes, bytes[20] ?: TALLY_BUILD_ID_SIZE);
-	return dso ? 0 : -ENOMEM;
+	return space_build_id(space, pid, name, bytes);
 }
 
 /**
@@ -563,15 +727,11 @@ void tally_space_build_ids(struct tally_space *space, const struct tally_feature
 	for (u64 i = 0; ids && i < ids[0].number; i++) {
 		const struct tally_value *row = ids[0].rows + i * 6;
 		const char *name = (const char *)row[5].bytes;
-		u8 size = row[4].bytes[20];
-		struct tally_dso *dso;
 
 		if (!row[5].size || !memchr(name, 0, row[5].size) ||
 		    tally_mode_is_guest(tally_mode_of(row[1].number)))
 			continue;
-		dso = mmap_dso(space, row[3].number, name);
-		if (dso && !dso->loaded)
-			tally_dso_set_build_id(dso, row[4].bytes, size ?: TALLY_BUILD_ID_SIZE);
+		space_build_id(space, row[3].number, name, row[4].bytes);
 	}
 }
 

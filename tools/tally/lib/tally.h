@@ -73,6 +73,36 @@ void tally_buf_put_u32(struct tally_buf *buf, u32 value);
 void tally_buf_put_u64(struct tally_buf *buf, u64 value);
 void tally_buf_free(struct tally_buf *buf);
 
+/**
+ * struct tally_file_id - which file it is that a path has: bytes 40 to 63 of an MMAP2 record
+ * @major: of its device
+ * @minor: of its device
+ * @inode: its inode, 0 if it is not known
+ * @generation: of the inode, 0 if it is not known
+ * @size: bytes of @build_id
+ * @reserved: 0
+ * @build_id: build id, with PERF_RECORD_MISC_MMAP_BUILD_ID in place of the inode
+ * @has_build_id: it is there; not in the record
+ */
+struct tally_file_id {
+	union {
+		struct {
+			u32 major;
+			u32 minor;
+			u64 inode;
+			u64 generation;
+		};
+		struct {
+			u8 size;
+			u8 reserved[3];
+			u8 build_id[20];
+		};
+	};
+	bool has_build_id;
+};
+
+#define TALLY_FILE_ID_BYTES		24
+
 /* A header string is padded with NULs to a multiple of this many bytes. */
 #define TALLY_STRING_ALIGN		64
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "tally.h"
 
@@ -728,17 +729,33 @@ void tally_synthesize_process(struct tally_buf *buf, pid_t pid, unsigned int id_
 void tally_synthesize_all(struct tally_buf *buf, unsigned int id_size);
 
 /**
+ * struct tally_object - a file, or the kernel or a module
+ * @name: path, NULL where the table is empty
+ * @pid: process that has mapped it first, -1 for the kernel
+ * @id: which file of this path it is
+ * @build_id: its build id
+ * @size: bytes of @build_id, 0 if it is not known
+ */
+struct tally_object {
+	char *name;
+	pid_t pid;
+	struct tally_file_id id;
+	uint8_t build_id[20];
+	unsigned int size;
+};
+
+/**
  * struct tally_objects - files and kernel objects that are mapped executable
- * @names: paths without repetition, a hash table of @room entries
- * @n: number of paths
+ * @object: each once, a hash table of @room entries
+ * @n: number of objects
  * @room: a power of two, or 0
- * @pid: process that has mapped each first, -1 for the kernel
+ * @since: when the first one was added, by the clock that files have their times of
  */
 struct tally_objects {
-	char **names;
-	pid_t *pid;
+	struct tally_object *object;
 	size_t n;
 	size_t room;
+	struct timespec since;
 };
 
 /**
@@ -746,17 +763,23 @@ struct tally_objects {
  * @objects: objects, zeroed before the first call
  * @name: path as the MMAP or MMAP2 record has it
  * @pid: process of the record, -1 for the kernel
+ * @id: the file by the MMAP2 record, zeroed if there is none
  *
  * Return: 0, or -ENOMEM.
  */
-int tally_objects_add(struct tally_objects *objects, const char *name, pid_t pid);
+int tally_objects_add(struct tally_objects *objects, const char *name, pid_t pid,
+		      const struct tally_file_id *id);
 
 /**
  * tally_objects_build_ids() - contents of the section BUILD_ID
- * @objects: objects
- * @buf: buffer to append to; objects that have no build id are left out
+ * @objects: objects; gets the build ids
+ * @buf: buffer to append to
+ *
+ * A file that was replaced has no build id, unless a record had it or a process still has the file.
+ * Objects without one are left out, but for those that have a path in common with one that has it:
+ * these have zeroes.
  */
-void tally_objects_build_ids(const struct tally_objects *objects, struct tally_buf *buf);
+void tally_objects_build_ids(struct tally_objects *objects, struct tally_buf *buf);
 
 /**
  * tally_objects_free() - free the paths

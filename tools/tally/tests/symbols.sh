@@ -91,6 +91,35 @@ int main(void)
 END
 }
 
+# A program with one function, which is not where that of another name is.
+one_function() {	# NAME
+	cat <<END
+volatile unsigned long sink;
+$([ "$1" = early ] || echo 'asm(".skip 8192, 0x90");')
+__attribute__((noinline)) void $1(unsigned long n) { while (n--) sink++; }
+int main(void)
+{
+	$1(100000000);
+	return 0;
+}
+END
+}
+
+# The program is another one while it is recorded: the first one's functions are not known any more.
+replaced() {
+	for one in early late; do
+		one_function $one >"$work/one.c"
+		gcc -O1 -o "$work/$one" "$work/one.c" || return 1
+	done
+	"$TALLY" record -q -F 200 -e cpu-clock:u -o "$work/replaced" "$@" -- \
+		sh -c 'cp "$0/early" "$0/one" && "$0/one" && rm "$0/one" && cp "$0/late" "$0/one" && "$0/one"' \
+		"$work" || return 1
+	"$TALLY" report "$work/replaced" >"$work/report" 2>"$work/errors"
+	cat "$work/errors" "$work/report"
+	[ "$(grep -c '[0-9]%  one  *one  *\[\.\] late$' "$work/report")" = 1 ] &&
+		[ "$(grep -c '[0-9]%  one  *one  *\[\.\] 0x' "$work/report")" -ge 1 ]
+}
+
 # has PATTERN FILE: most samples of the program match.
 has() {
 	grep -Eq "$1" "$2" || { head -5 "$2"; return 1; }
@@ -145,4 +174,6 @@ result "without symbols the reason is given" has 'program: no symbols' "$work/er
 g++ -O1 -o "$work/program" "$work/code.cc"
 "$TALLY" report "$work/data" >"$work/report" 2>"$work/errors"
 result "a program that was compiled anew is not used" has 'has changed since' "$work/errors"
+result "a program that is replaced while it is recorded" replaced
+result "a program that is replaced, with build ids in the records" replaced --buildid-mmap
 finish

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Files that have had the same path: each has functions by its own build id, or none. */
+#include "dso.h"
+#include "made.h"
+#include "session.h"
+#include "tally_open.h"
+
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <sys/stat.h>
+
+#define BASE		0x400000ULL
+#define ID_SIZE		TALLY_BUILD_ID_SIZE
+/* Inodes of files that have had the path of the program. */
+#define OLD		10
+#define NEW		11
+
+static struct tally_buf records, rows;
+static char data_path[64], program[4096];
+/* The build id of this program, and that of a file which had its path before. */
+static u8 own_id[ID_SIZE], other_id[ID_SIZE], no_id[ID_SIZE];
+
+/* The function that all samples are in. */
+static noinline void sampled(void)
+{
+	asm volatile("");
+}
+
+/* An MMAP2 record of the program; with @id it has that, otherwise @inode. */
+static void put_mmap(u32 pid, u64 inode, const u8 *id)
+{
+	size_t at = made_start(&records, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER |
+			       (id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0));
+
+	made_pair(&records, pid, pid);
+	tally_buf_put_u64(&records, BASE);
+	tally_buf_put_u64(&records, etext - __executable_start);
+	tally_buf_put_u64(&records, 0);
+	if (id) {
+		tally_buf_put_u32(&records, ID_SIZE);
+		tally_buf_put(&records, id, ID_SIZE);
+	} else {
+		made_pair(&records, 8, 1);
+		tally_buf_put_u64(&records, inode);
+		tally_buf_put_u64(&records, 0);
+	}
+	made_pair(&records, 5, 2);
+	made_text(&records, program);
+	made_finish(&records, at);
+}
+
+static void put_sample(u32 pid)
+{
+	size_t start = made_start(&records, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+
+	tally_buf_put_u64(&records, BASE + ((u64)sampled - (u64)__executable_start));
+	made_pair(&records, pid, pid);
+	made_finish(&records, start);
+}
+
+/* A row of section BUILD_ID. */
+static void put_row(u32 pid, const u8 *id)
+{
+	size_t at = made_start(&rows, TALLY_RECORD_BUILD_ID, PERF_RECORD_MISC_USER | 1 << 15);
+	u8 bytes[24] = {};
+
+	memcpy(bytes, id, ID_SIZE);
+	bytes[ID_SIZE] = memcmp(id, no_id, ID_SIZE) ? ID_SIZE : 0;
+	tally_buf_put_u32(&rows, pid);
+	tally_buf_put(&rows, bytes, sizeof(bytes));
+	tally_buf_put_string(&rows, program);
+	/* The section has strings without their length in front. */
+	memmove(rows.data + at + 36, rows.data + at + 40, rows.size - at - 40);
+	rows.size -= 4;
+	made_finish(&rows, at);
+}
+
+static bool write_file(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .sample_period = 1,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
+	};
+	struct tally_writer *writer;
+	struct tally_error err;
+
+	if (tally_writer_open(&writer, data_path, 0, 0, &err))
+		return false;
+	tally_writer_add_attr(writer, &attr, "cpu-clock", NULL, 0, &err);
+	if (rows.size)
+		tally_writer_feature(writer, TALLY_FEAT_BUILD_ID, rows.data, rows.size, &err);
+	tally_stream_write(tally_writer_stream(writer, 0, &err), records.data, records.size);
+	tally_buf_free(&records);
+	tally_buf_free(&rows);
+	return !tally_writer_finish(writer, &err);
+}
+
+/* Which samples have the function's name, as pids; the case is good if they are these. */
+static void has_names(const char *name, const char *expected)
+{
+	static struct tally_frame frames[TALLY_MAX_FRAMES];
+	const struct tally_session_options options = { .path = data_path };
+	struct tally_session *session;
+	struct tally_record record;
+	struct tally_sample sample;
+	struct tally_error err;
+	char text[256] = "";
+
+	if (!write_file() || tally_session_open(&session, &options, &err)) {
+		ktap_result(false, name);
+		return;
+	}
+	while (tally_session_next(session, &record, &sample, &err) > 0) {
+		size_t used = strlen(text);
+
+		if (record.header->type != PERF_RECORD_SAMPLE)
+			continue;
+		tally_session_chain(session, &record, &sample, frames);
+		if (frames[0].symbol && !strcmp(frames[0].symbol, "sampled"))
+			snprintf(text + used, sizeof(text) - used, "%u ", sample.pid);
+	}
+	tally_session_close(session);
+	if (strcmp(text, expected))
+		ktap_note("%s: named in %s, not %s", name, text, expected);
+	ktap_result(!strcmp(text, expected), name);
+}
+
+static void put_samples(u32 pids)
+{
+	for (u32 pid = 1; pid <= pids; pid++)
+		put_sample(pid);
+}
+
+static void ids_of_records(void)
+{
+	put_mmap(1, 0, other_id);
+	put_mmap(2, 0, own_id);
+	put_mmap(3, 0, other_id);
+	put_mmap(4, 0, own_id);
+	put_samples(4);
+	has_names("two build ids in the records of mappings", "2 4 ");
+	put_mmap(1, 0, own_id);
+	put_sample(1);
+	put_mmap(2, 0, other_id);
+	put_samples(2);
+	has_names("the second one after samples of the first", "1 1 ");
+}
+
+static void ids_of_rows(void)
+{
+	put_row(1, other_id);
+	put_row(2, own_id);
+	put_mmap(1, OLD, NULL);
+	put_mmap(2, NEW, NULL);
+	put_mmap(3, OLD, NULL);
+	put_mmap(4, NEW, NULL);
+	put_samples(4);
+	has_names("two build ids in the section, by the processes of its rows", "2 4 ");
+	put_row(1, own_id);
+	put_row(1, other_id);
+	put_mmap(1, OLD, NULL);
+	put_sample(1);
+	put_mmap(1, NEW, NULL);
+	put_mmap(2, OLD, NULL);
+	put_samples(2);
+	has_names("a process that maps one after the other", "1 2 ");
+	put_row(1, no_id);
+	put_row(2, own_id);
+	put_mmap(1, OLD, NULL);
+	put_mmap(2, NEW, NULL);
+	put_samples(2);
+	has_names("a file without a known build id beside one that has it", "2 ");
+	put_row(-1, own_id);
+	put_row(-1, other_id);
+	put_mmap(1, OLD, NULL);
+	put_mmap(2, NEW, NULL);
+	put_samples(2);
+	has_names("rows that are not known to be of one file or the other", "");
+	put_row(1, own_id);
+	put_mmap(1, OLD, NULL);
+	put_mmap(2, NEW, NULL);
+	put_samples(2);
+	has_names("one build id, and inodes that differ", "1 2 ");
+	put_mmap(1, OLD, NULL);
+	put_mmap(2, NEW, NULL);
+	put_samples(2);
+	has_names("no build id", "1 2 ");
+}
+
+/* What the section has: o for own_id, - for one that is not known, x for another. */
+static void has_ids(const char *name, struct tally_objects *objects, const char *expected)
+{
+	const struct perf_event_header *header;
+	struct tally_buf section = {};
+	char text[16] = "";
+
+	tally_objects_build_ids(objects, &section);
+	for (size_t at = 0; at < section.size && strlen(text) < 8; at += header->size) {
+		const u8 *id = section.data + at + 12;
+
+		header = (const void *)(section.data + at);
+		strcat(text, !memcmp(id, own_id, ID_SIZE) ? "o" :
+		       memcmp(id, no_id, ID_SIZE) ? "x" : "-");
+	}
+	tally_buf_free(&section);
+	tally_objects_free(objects);
+	if (strcmp(text, expected))
+		ktap_note("%s: %s, not %s", name, text, expected);
+	ktap_result(!strcmp(text, expected), name);
+}
+
+/* A copy of this program; the times of files have a resolution of some milliseconds. */
+static bool copy_program(const char *path, struct tally_file_id *id)
+{
+	int from = open(program, O_RDONLY), to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0700);
+	struct stat status;
+	bool good = from >= 0 && to >= 0 && !fstat(from, &status) &&
+		sendfile(to, from, NULL, status.st_size) == status.st_size && !fstat(to, &status);
+
+	close(from);
+	close(to);
+	*id = (struct tally_file_id){
+		.major = major(status.st_dev), .minor = minor(status.st_dev),
+		.inode = status.st_ino,
+	};
+	usleep(20000);
+	return good;
+}
+
+static void ids_of_objects(void)
+{
+	struct tally_file_id id, gone, by_record = { .size = ID_SIZE, .has_build_id = true };
+	struct tally_objects objects = {};
+	char path[80];
+
+	snprintf(path, sizeof(path), "%s-program", data_path);
+	if (!copy_program(path, &id)) {
+		ktap_result(false, "a copy of the program");
+		return;
+	}
+	gone = id;
+	gone.inode++;
+	tally_objects_add(&objects, path, getpid(), &id);
+	tally_objects_add(&objects, path, 1, &id);
+	has_ids("the file at its path", &objects, "o");
+	tally_objects_add(&objects, path, getpid(), &gone);
+	has_ids("another inode of a file that has not changed", &objects, "o");
+	tally_objects_add(&objects, path, getpid(), &gone);
+	usleep(20000);
+	chmod(path, 0755);
+	has_ids("another inode of a file that has changed", &objects, "");
+	tally_objects_add(&objects, path, getpid(), &gone);
+	tally_objects_add(&objects, path, getpid(), &id);
+	usleep(20000);
+	chmod(path, 0700);
+	has_ids("a file that was replaced", &objects, "-o");
+	memcpy(by_record.build_id, other_id, ID_SIZE);
+	tally_objects_add(&objects, path, getpid(), &by_record);
+	tally_objects_add(&objects, path, getpid(), &id);
+	has_ids("a file that was replaced, with a build id in the record", &objects, "xo");
+	tally_objects_add(&objects, program, getpid(), &(struct tally_file_id){});
+	tally_objects_add(&objects, "/nonexistent", getpid(), &id);
+	has_ids("a record without an inode, and a file that is gone", &objects, "o");
+	unlink(path);
+}
+
+int main(void)
+{
+	ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	ktap_start();
+	sampled();
+	if (size < 0 || tally_elf_build_id(program, own_id) != ID_SIZE) {
+		ktap_skip("paths", "this program has no build id, or elfutils are missing");
+		return ktap_finish();
+	}
+	memcpy(other_id, own_id, ID_SIZE);
+	other_id[0] ^= 0xff;
+	snprintf(data_path, sizeof(data_path), "/tmp/tally-paths-%d", getpid());
+	ids_of_records();
+	ids_of_rows();
+	ids_of_objects();
+	unlink(data_path);
+	return ktap_finish();
+}
