@@ -136,7 +136,8 @@ struct x86_branch_log {
  * struct x86_branch_task - what the registers hold of a task that is not on a CPU: the call stack
  *	of the task, or the records of the guest that the task runs
  * @seq: x86_branch_cpu::seq when the contents were saved; 0: never
- * @generation: number of times that a call stack was saved, see lbr_saved_stack()
+ * @generation: number of times that contents were saved, by which a guest's event finds its own
+ * @time: perf_event_task_clock() when a call stack was saved
  * @cpu: CPU where the contents were saved
  * @guest: the records of a guest
  * @select: the guest's filter
@@ -147,6 +148,7 @@ struct x86_branch_log {
 struct x86_branch_task {
 	u64			seq;
 	u64			generation;
+	u64			time;
 	int			cpu;
 	bool			guest;
 	u64			select;

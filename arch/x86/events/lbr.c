@@ -42,7 +42,6 @@ struct x86_branch_sample {
  * @info_users: loaded events with branch records that need INFO registers
  * @stack_users: those in call-stack mode; no others are loaded then
  * @stack: task of which the registers hold the call stack, for an event of the task; NULL: none
- * @restored: the registers were filled with a saved call stack for @stack, and not emptied
  * @freezes: recording was started with a freeze by the interrupt
  * @stopped: x86_lbr_snapshot() reads the registers, and an NMI must not start recording
  * @restart: an NMI would have started recording meanwhile
@@ -57,7 +56,6 @@ struct x86_branch_cpu {
 	unsigned int			info_users;
 	unsigned int			stack_users;
 	const struct x86_branch_task	*stack;
-	bool				restored;
 	bool				freezes;
 	bool				stopped;
 	bool				restart;
@@ -102,21 +100,12 @@ static const struct x86_branch_task *lbr_saved(const struct perf_event *event, b
 	return task && task->seq && task->guest == guest ? task : NULL;
 }
 
-/*
- * Of an event that is loaded when its task's stack is saved: another save, or a time in which the
- * task runs and the event is not ACTIVE, makes the tag a larger one.
- */
-static u64 lbr_tag(const struct perf_event *event, const struct x86_branch_task *task)
-{
-	return task->generation + event->time_stopped;
-}
-
-/* The call stack of the event's task; NULL if the task can have run without the event since. */
+/* The call stack of the event's task; NULL if the task can have run since it was saved. */
 static const struct x86_branch_task *lbr_saved_stack(const struct perf_event *event)
 {
 	const struct x86_branch_task *task = lbr_saved(event, false);
 
-	return task && event->hw.branch_tag == lbr_tag(event, task) ? task : NULL;
+	return task && task->time == perf_event_task_clock(event) ? task : NULL;
 }
 
 /* What the event's guest has left; NULL if it has not run, or another guest has run since. */
@@ -158,20 +147,19 @@ static void lbr_stack_save(struct x86_branch_cpu *br, const struct x86_pmu *xpmu
 
 /*
  * The first event finds the registers with the stack of another task, or none. An event of a task
- * may also find that of a task before in them, if an event of the CPU has stayed. Of the events of
- * a task the first one that was loaded when the stack was saved restores it.
+ * may also find that of a task before in them, if an event of the CPU has stayed. Any event of the
+ * task restores what another one has saved: events that are bound to CPUs take turns when the task
+ * moves.
  */
 static void lbr_stack_load(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
 			   const struct perf_event *event)
 {
 	const struct x86_branch_task *task = perf_event_task_data(event);
-	const struct x86_branch_task *saved = lbr_saved_stack(event);
 
-	if (br->stack_users++ && (!task || (task == br->stack && (br->restored || !saved))))
+	if (br->stack_users++ && (!task || task == br->stack))
 		return;
 	br->stack = task;
-	br->restored = saved;
-	lbr_stack_restore(br, xpmu, saved);
+	lbr_stack_restore(br, xpmu, lbr_saved_stack(event));
 }
 
 /* Leaves in the registers the stack of the event's task, or else nothing of other tasks. */
@@ -190,22 +178,20 @@ static void lbr_hand_over(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
  * it: what is in the registers now is no stack when the event is loaded again.
  */
 static void lbr_stack_unload(struct x86_branch_cpu *br, const struct x86_pmu *xpmu,
-			     struct perf_event *event, struct x86_branch_task **saved)
+			     const struct perf_event *event, struct x86_branch_task **saved)
 {
 	struct x86_branch_task *task = perf_event_task_data(event);
 
 	br->stack_users--;
-	if (!task)
+	if (!task || task == *saved)
 		return;
 	if (event->state != PERF_EVENT_STATE_ACTIVE) {
-		if (task != *saved)
-			task->seq = 0;
+		task->seq = 0;
 		return;
 	}
-	if (task != *saved)
-		lbr_stack_save(br, xpmu, task);
+	lbr_stack_save(br, xpmu, task);
+	task->time = perf_event_task_clock(event);
 	*saved = task;
-	event->hw.branch_tag = lbr_tag(event, task);
 }
 
 /* ------------------------------------------------------------------ on the CPU */
@@ -508,8 +494,8 @@ void x86_lbr_irq_end(struct x86_pmu_cpu *cpu)
 }
 
 /*
- * A debug exception has cleared DEBUGCTL.LBR: "the handler must set the LBR flag again". Other kinds
- * of registers have no such rule. A snapshot that is being read sets the flag at its end.
+ * A debug exception has cleared DEBUGCTL.LBR, which its handler has to set again. Other kinds of
+ * registers have no such rule. A snapshot that is being read sets the flag at its end.
  */
 static int lbr_debug_exception(struct notifier_block *nb, unsigned long reason, void *args)
 {

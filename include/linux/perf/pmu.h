@@ -49,7 +49,7 @@ struct hw_perf_event_extra {
  * @flags: PERF_EVENT_FLAG_* and driver-specific bits
  * @extra_reg: extra register
  * @branch_reg: branch filter register
- * @branch_tag: driver's tag of the last call stack that was saved
+ * @branch_tag: driver's tag of what was last saved of a guest's branch records
  * @counters: bit mask of the counters that can count the event
  * @aux_config: configuration of an AUX driver
  * @aux_paused: AUX tracing is paused by another event of the group

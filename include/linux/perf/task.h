@@ -21,6 +21,19 @@
 void *perf_event_task_data(const struct perf_event *event);
 
 /**
+ * perf_event_task_clock - what the clock of the context of a task's event shows
+ * @event: event of a task
+ *
+ * The clock stands still from before pmu::sched_save is called when the task leaves a CPU until
+ * pmu::sched_load has returned when it is back. If two readings are equal, the task has not run in
+ * between.
+ *
+ * Context: any; exact where the event's counter is saved or loaded
+ * Return: ns
+ */
+u64 perf_event_task_clock(const struct perf_event *event);
+
+/**
  * perf_sched_cb_inc - request pmu::sched_task at the context switches of this CPU
  * @pmu: PMU with that callback
  *

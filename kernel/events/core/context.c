@@ -417,6 +417,12 @@ void *perf_event_task_data(const struct perf_event *event)
 }
 EXPORT_SYMBOL_GPL(perf_event_task_data);
 
+u64 perf_event_task_clock(const struct perf_event *event)
+{
+	return perf_ctx_time(event->ctx);
+}
+EXPORT_SYMBOL_GPL(perf_event_task_clock);
+
 /**
  * perf_epc_attach - add a PMU context to its context
  * @ctx: the context

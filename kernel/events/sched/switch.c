@@ -182,12 +182,14 @@ void perf_ctx_sched_out_locked(struct perf_event_context *ctx, const struct task
 	struct perf_event_pmu_context *epc;
 
 	lockdep_assert_held(&ctx->lock);
+	if (!ctx->frozen)
+		perf_ctx_freeze(ctx, perf_clock());
 	list_for_each_entry(epc, &ctx->counter_list, counter_entry)
 		switch_save_counters(epc, next);
 	if (!list_empty(&ctx->switch_list))
 		perf_switch_list_out(ctx);
 
-	perf_ctx_clock_stop(ctx);
+	WRITE_ONCE(ctx->active_cpu, -1);
 	this_cpu_ptr(&perf_cpu_context)->task_ctx = NULL;
 	if (unlikely(ctx->nr_mapped))
 		switch_update_user_pages(ctx);

@@ -407,6 +407,25 @@ static bool stack_follows_its_task(void)
 	return good;
 }
 
+/* As perf record opens them: an event for each CPU, of which the other one has saved the stack. */
+static bool stack_moves_to_another_event(void)
+{
+	static struct stacks on[2];
+	bool good;
+	pid_t pid;
+
+	require_cpus(2);
+	need_stacks();
+	pid = begin_turns(move_and_meet);
+	for (int cpu = 0; cpu < 2; cpu++)
+		stacks_open(&on[cpu], 0, cpu);
+	stacks_take(&on[0], &on[1]);
+	good = stacks_are_right(&on[0], "stacks of the first CPU's event") &
+	       stacks_are_right(&on[1], "stacks of the second CPU's event");
+	kill_child(pid);
+	return good;
+}
+
 #define MEET_LEVEL	4
 
 static uint64_t preemptions(void)
@@ -600,6 +619,7 @@ static const struct test tests[] = {
 	{ "so it does after a task without an event", task_has_its_stack },
 	{ "two events of a task have its stack", two_events_have_the_stack },
 	{ "a stack follows its task to another CPU", stack_follows_its_task },
+	{ "and to the event of that CPU", stack_moves_to_another_event },
 	{ "so it does beside an event of the CPU", stacks_beside_the_cpus },
 };
 
