@@ -419,7 +419,7 @@ EXPORT_SYMBOL_GPL(perf_event_task_data);
 
 u64 perf_event_task_clock(const struct perf_event *event)
 {
-	return perf_ctx_time(event->ctx);
+	return perf_ctx_read_time(event->ctx);
 }
 EXPORT_SYMBOL_GPL(perf_event_task_clock);
 
