@@ -33,26 +33,22 @@ static bool exec_removes_group(const struct perf_event *leader)
 }
 
 /*
- * Removes an event, and its group if all members are to be removed: that is read as the group of a
- * task that has exited. Their files, if they have any, stay open.
+ * Removes an event. Its file, if it has one, stays open. A group of which all members are removed
+ * is read as that of a task that has exited.
  */
 static void exec_remove_event(struct perf_event *event, struct list_head *to_free)
 {
-	struct perf_event *leader = event->group_leader, *sibling;
+	unsigned int flags = PERF_REMOVE_EXIT;
 
 	if (event->parent) {
 		perf_event_remove_child(event, to_free);
 		return;
 	}
-	if (!exec_removes_group(leader)) {
-		perf_remove(event, PERF_REMOVE_EXIT);
-		perf_event_wakeup(event);
-		return;
-	}
-	perf_remove(leader, PERF_REMOVE_EXIT | PERF_REMOVE_GROUP);
-	perf_event_wakeup(leader);
-	for_each_group_sibling(sibling, leader)
-		perf_event_wakeup(sibling);
+	/* A leader is in the list before its siblings. */
+	if (exec_removes_group(event->group_leader))
+		flags |= PERF_REMOVE_GROUP;
+	perf_remove(event, flags);
+	perf_event_wakeup(event);
 }
 
 static struct perf_event *exec_next_to_remove(struct perf_event_context *ctx)
@@ -66,7 +62,7 @@ static struct perf_event *exec_next_to_remove(struct perf_event_context *ctx)
 	return NULL;
 }
 
-/* Each removal may remove other events, too. */
+/* Each removal may remove siblings, too. */
 static void exec_remove_events(struct perf_event_context *ctx, struct list_head *to_free)
 {
 	struct perf_event *event;

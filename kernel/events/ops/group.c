@@ -281,19 +281,21 @@ static void group_dissolve(struct perf_event *leader)
 /**
  * perf_group_detach - take an event out of its group
  * @event: attached to its context; it does not run afterwards
+ * @linked: the whole group leaves, the leader first, and is read as one afterwards
  *
  * The group continues without @event. If that is the leader, each sibling becomes a group of its
- * own.
+ * own. With @linked none of both happens.
  *
  * Context: ctx->lock, where the context may be changed
  */
-void perf_group_detach(struct perf_event *event)
+void perf_group_detach(struct perf_event *event, bool linked)
 {
 	struct perf_event *leader = event->group_leader;
 
 	lockdep_assert_held(&event->ctx->lock);
 	if (leader != event) {
-		group_leave(event, perf_group_stop_sibling(event));
+		if (!linked)
+			group_leave(event, perf_group_stop_sibling(event));
 		return;
 	}
 	perf_group_unqueue(event);
@@ -303,7 +305,8 @@ void perf_group_detach(struct perf_event *event)
 		perf_sched_group_removed(event);
 		return;
 	}
-	group_dissolve(event);
+	if (!linked)
+		group_dissolve(event);
 	perf_sched_group_changed(event);
 }
 

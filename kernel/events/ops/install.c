@@ -254,24 +254,6 @@ static void install_invalidate_user(struct perf_event_context *ctx)
 		perf_sched_invalidate_user(epc);
 }
 
-/* The event does not run, and is in no group that another event leads. */
-static void install_detach(struct perf_event_context *ctx, struct perf_event *event,
-			   unsigned int flags)
-{
-	perf_sched_drop_event(event);
-	if (install_is_user_readable(event) && !ctx->nr_user)
-		install_invalidate_user(ctx);
-	perf_event_set_state(event, install_final_state(flags, event->state));
-	if (!list_empty(&event->sb_list))
-		list_del_rcu(&event->sb_list);
-	list_del_init(&event->event_entry);
-	event->attach_state &= ~PERF_ATTACH_CONTEXT;
-	perf_epc_put(event->pmu_ctx);
-	event->pmu_ctx = NULL;
-	if (!--ctx->nr_events)
-		perf_ctx_deactivate_empty(ctx);
-}
-
 /**
  * perf_detach_locked - remove an event from its context
  * @ctx: context
@@ -292,26 +274,19 @@ void perf_detach_locked(struct perf_event_context *ctx, struct perf_event *event
 
 	/* Before schedules are compiled for the remaining events. */
 	install_count(ctx, event, -1);
-	perf_group_detach(event);
-	install_detach(ctx, event, flags);
-}
-
-/* Removes a group, which stays linked, so that it can be read. */
-static void install_detach_group(struct perf_event_context *ctx, struct perf_event *leader,
-				 unsigned int flags)
-{
-	struct perf_event *sibling;
-
-	install_count(ctx, leader, -1);
-	for_each_group_sibling(sibling, leader)
-		install_count(ctx, sibling, -1);
-	perf_group_unqueue(leader);
-	if (leader->state == PERF_EVENT_STATE_ACTIVE)
-		perf_group_stop(leader);
-	perf_sched_group_changed(leader);
-	install_detach(ctx, leader, flags);
-	for_each_group_sibling(sibling, leader)
-		install_detach(ctx, sibling, flags);
+	perf_group_detach(event, flags & PERF_REMOVE_GROUP);
+	perf_sched_drop_event(event);
+	if (install_is_user_readable(event) && !ctx->nr_user)
+		install_invalidate_user(ctx);
+	perf_event_set_state(event, install_final_state(flags, event->state));
+	if (!list_empty(&event->sb_list))
+		list_del_rcu(&event->sb_list);
+	list_del_init(&event->event_entry);
+	event->attach_state &= ~PERF_ATTACH_CONTEXT;
+	perf_epc_put(event->pmu_ctx);
+	event->pmu_ctx = NULL;
+	if (!--ctx->nr_events)
+		perf_ctx_deactivate_empty(ctx);
 }
 
 static void install_clear_queues(struct perf_event_context *ctx)
@@ -376,9 +351,7 @@ static int install_remove_call(struct perf_event_context *ctx, void *arg)
 {
 	struct install_removal *r = arg;
 
-	if (r->flags & PERF_REMOVE_GROUP)
-		install_detach_group(ctx, r->event, r->flags);
-	else if (r->event->attach_state & PERF_ATTACH_CONTEXT)
+	if (r->event->attach_state & PERF_ATTACH_CONTEXT)
 		perf_detach_locked(ctx, r->event, r->flags);
 	else
 		perf_group_unlink(r->event);

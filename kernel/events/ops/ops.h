@@ -20,7 +20,7 @@ void perf_epc_drop_unused(struct perf_event_pmu_context *epc);
 void perf_group_make(struct perf_event *leader, struct perf_event_pmu_context *epc);
 void perf_group_link(struct perf_event *event, struct perf_event_pmu_context *epc);
 bool perf_group_join(struct perf_event *event, struct perf_event_pmu_context *epc);
-void perf_group_detach(struct perf_event *event);
+void perf_group_detach(struct perf_event *event, bool linked);
 void perf_group_unlink(struct perf_event *event);
 
 /* install.c */
@@ -39,7 +39,7 @@ void perf_detach_all_locked(struct perf_event_context *ctx);
 /* Final state of an event that is removed; without a flag the event is disabled. */
 #define PERF_REMOVE_EXIT	0x1	/* the task has exited, or its exec has removed the event */
 #define PERF_REMOVE_DEAD	0x2	/* the last user has closed the event */
-#define PERF_REMOVE_GROUP	0x4	/* all members of the leader's group, which stay linked */
+#define PERF_REMOVE_GROUP	0x4	/* and so are all of the group, the leader first: it stays linked */
 void perf_remove(struct perf_event *event, unsigned int flags);
 void perf_detach_locked(struct perf_event_context *ctx, struct perf_event *event,
 			unsigned int flags);
