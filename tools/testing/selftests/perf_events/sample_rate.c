@@ -508,23 +508,28 @@ static bool counter_rate_is_limited(void)
 	return rate_is_limited_of(counter_attr(20000));
 }
 
-/* How often an event got @limit samples from one tick to the next, of how many ticks; 0: more. */
-static unsigned int ticks_with(unsigned int limit, unsigned int *ticks)
+/*
+ * How often an event got @limit samples from one tick to the next, of how many ticks. A tick that
+ * comes late on a slow kernel is short of samples, does not throttle, and adds to the next one:
+ * @over is the number of those.
+ */
+static unsigned int ticks_with(unsigned int limit, unsigned int *ticks, unsigned int *over)
 {
-	unsigned int full = 0, samples = 0, most = 0;
+	unsigned int full = 0, samples = 0;
 	struct perf_event_header *h;
 
 	*ticks = 0;
+	*over = 0;
 	while ((h = ring_next(&ring))) {
 		samples += h->type == PERF_RECORD_SAMPLE;
 		if (h->type != PERF_RECORD_UNTHROTTLE)
 			continue;
 		full += samples == limit;
-		most = samples > most ? samples : most;
+		*over += samples > limit;
 		samples = 0;
 		++*ticks;
 	}
-	return most > limit ? 0 : full;
+	return full;
 }
 
 /* The rate in samples of a tick: no more are taken. */
@@ -532,7 +537,7 @@ static bool tick_has_its_samples(void)
 {
 	struct perf_event_attr attr = clock_attr(PERF_COUNT_SW_CPU_CLOCK, 20000);
 	long rate = sysctl_get("perf_event_max_sample_rate", -1);
-	unsigned int full, ticks;
+	unsigned int full, ticks, over;
 	struct timespec tick;
 	bool ok = true;
 	int fd;
@@ -548,11 +553,11 @@ static bool tick_has_its_samples(void)
 		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
 		spin_ns(300000000);
 		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-		full = ticks_with(limit, &ticks);
+		full = ticks_with(limit, &ticks, &over);
 		close_mapped(fd);
 		ok &= expect_between("ticks", ticks, 10, 1000) &
-		      expect_between("ticks with all samples, none with more", full,
-				     ticks * 3 / 4, ticks);
+		      expect_between("ticks with all samples", full, ticks * 3 / 4, ticks) &
+		      expect_between("ticks with more", over, 0, ticks / 20);
 	}
 	sysctl_set("perf_event_max_sample_rate", rate);
 	return ok;
