@@ -475,8 +475,8 @@ void x86_lbr_irq_log(struct x86_pmu_cpu *cpu)
  * x86_lbr_irq_end - record again after an interrupt
  * @cpu: this CPU
  *
- * Without events with branch records on the CPU, recording stays off until one is loaded. A ring can
- * be off without a freeze, because not all debug exceptions have a notification.
+ * Without events with branch records on the CPU, recording stays off until one is loaded. A ring
+ * can be off without a freeze, because not all debug exceptions have a notification.
  *
  * Context: NMI.
  */
@@ -510,6 +510,7 @@ static int lbr_debug_exception(struct notifier_block *nb, unsigned long reason, 
 	x86_branches_start(cpu->pmu->branches, br->freezes);
 	return NOTIFY_DONE;
 }
+
 NOKPROBE_SYMBOL(lbr_debug_exception);
 
 /* Before that of breakpoints, which ends the chain. */

@@ -192,7 +192,7 @@ struct perf_event {
 	void				*pmu_private;
 	struct perf_cgroup		*cgrp;			/* [i] */
 	union {
-		struct task_struct	*owner;			/* opener, until its exit or set-uid exec */
+		struct task_struct	*owner;			/* opener, until exit or set-uid */
 		struct perf_event	*origin;		/* child: the creating task's */
 	};
 	struct list_head		owner_entry;		/* task->perf_event_list */

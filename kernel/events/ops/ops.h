@@ -39,7 +39,7 @@ void perf_detach_all_locked(struct perf_event_context *ctx);
 /* Final state of an event that is removed; without a flag the event is disabled. */
 #define PERF_REMOVE_EXIT	0x1	/* the task has exited, or its exec has removed the event */
 #define PERF_REMOVE_DEAD	0x2	/* the last user has closed the event */
-#define PERF_REMOVE_GROUP	0x4	/* and so are all of the group, the leader first: it stays linked */
+#define PERF_REMOVE_GROUP	0x4	/* so are all of the group, the leader first */
 void perf_remove(struct perf_event *event, unsigned int flags);
 void perf_detach_locked(struct perf_event_context *ctx, struct perf_event *event,
 			unsigned int flags);

@@ -336,7 +336,7 @@ void perf_bp_copy(struct perf_event *child, const struct perf_event *parent)
 		child->attr.sig_data = parent->attr.sig_data;
 }
 
-/* A debug exception of a breakpoint is not for other notifiers, but for those of the PMU's driver. */
+/* A debug exception of a breakpoint is for no other notifier but those of PMUs. */
 static struct notifier_block bp_exceptions_nb = {
 	.notifier_call	= hw_breakpoint_exceptions_notify,
 	.priority	= INT_MAX - 1,

@@ -777,6 +777,17 @@ static int vendor_is_intel(void)
 	return r[1] == 0x756e6547;
 }
 
+static void set_gates(void)
+{
+	set_gate(1, db_h);
+	set_gate(2, nmi_h);
+	set_gate(13, gp_h);
+	set_gate(0x40, irq_h);
+	idtr.l = sizeof(idt) - 1;
+	idtr.b = (u32)idt;
+	asm volatile("lidt %0" ::"m"(idtr));
+}
+
 __used void cmain(void)
 {
 	u32 r[4];
@@ -786,13 +797,7 @@ __used void cmain(void)
 	asm volatile("lgdt %0; ljmp $8,$1f;"
 		     "1: mov $16,%%ax; mov %%ax,%%ds; mov %%ax,%%es; mov %%ax,%%ss"
 		     : : "m"(gdtr) : "eax");
-	set_gate(13, gp_h);
-	set_gate(1, db_h);
-	set_gate(2, nmi_h);
-	set_gate(0x40, irq_h);
-	idtr.l = sizeof(idt) - 1;
-	idtr.b = (u32)idt;
-	asm volatile("lidt %0" ::"m"(idtr));
+	set_gates();
 	out_byte(0x21, 0xff);
 	out_byte(0xa1, 0xff);
 	APIC(0xf0) = 0x1ff;

@@ -83,7 +83,7 @@ record_runs() {	# WORD...: perf's, and "--" if its options end before -c
 accesses() {
 	perf script -F addr,data_src,weight,ip,sym,symoff 2>>$out >samples
 	awk -F'|' '
-		/ (load|store)\+0x([0-9a-f]|1[0-9a-f]|2[0-9a-f]|3[0-4])$/ {
+		/ load\+0x([12]?[0-9a-f]|3[0-4])$/ || / store\+0x([12]?[0-9a-f]|30)$/ {
 			split($1, at, " ")
 			split($2, op, " "); split($3, level, " "); split($4, snoop, " ")
 			split($5, tlb, " "); split($6, lock, " ")

@@ -242,7 +242,7 @@ static bool continues_over_resets(void)
 }
 
 /* The page becomes the event's when another one that has mapped the buffer unmaps it. */
-static bool continues_in_a_page_that_was_shared(void)
+static bool continues_in_shared_page(void)
 {
 	struct reader first, r;
 
@@ -446,7 +446,7 @@ static const struct test tests[] = {
 	{ "the raw value continues over migrations", continues_over_migrations },
 	{ "the raw value continues over waits for a counter", continues_over_waits },
 	{ "the raw value continues over resets", continues_over_resets },
-	{ "the raw value continues in a page that was shared", continues_in_a_page_that_was_shared },
+	{ "the raw value continues in a page that was shared", continues_in_shared_page },
 	{ "the raw value continues when it is enabled again", continues_when_it_is_enabled_again },
 	{ "the raw value continues over forks", continues_over_forks },
 	{ "the raw value continues over other mappings", continues_over_other_mappings },
