@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "names.h"
 
@@ -155,6 +157,25 @@ static bool step_is_for(size_t step, int error)
 	return false;
 }
 
+/* Kernels before 6.0 refuse the format of each event: found out once, by one that is everywhere. */
+static bool lacks_format_lost(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .size = sizeof(attr),
+		.read_format = PERF_FORMAT_LOST, .exclude_kernel = 1, .exclude_hv = 1,
+	};
+	static int lacks = -1;
+
+	if (lacks < 0) {
+		int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+		lacks = fd < 0 && errno == EINVAL;
+		if (fd >= 0)
+			close(fd);
+	}
+	return lacks;
+}
+
 /**
  * tally_fallback_begin() - prepare an attr for its first open
  * @session: what earlier events have shown about the kernel
@@ -165,6 +186,9 @@ void tally_fallback_begin(const struct tally_opened *session, struct tally_count
 			  struct tally_fallback *fallback)
 {
 	memset(fallback, 0, sizeof(*fallback));
+	/* Not left to the steps: those before it in their table answer the same errors. */
+	if (event->attr.read_format & PERF_FORMAT_LOST && lacks_format_lost())
+		event->attr.read_format &= ~(uint64_t)PERF_FORMAT_LOST;
 	fallback->original = event->attr;
 	fallback->lacks = session->lacks;
 	for (size_t i = 0; i < ARRAY_SIZE(feature_rows); i++) {
