@@ -537,6 +537,13 @@ char tally_mode_letter(enum tally_mode mode)
 	return letters[mode];
 }
 
+/* The build id of the kernel counts until its symbols are looked up. */
+static void space_kernel_id(struct tally_space *space, const u8 *build_id, u32 size)
+{
+	if (size && !space->dsos.kernel->loaded)
+		tally_dso_set_build_id(space->dsos.kernel, build_id, size);
+}
+
 static int space_learn_mmap(struct tally_space *space, const struct perf_event_header *header)
 {
 	bool second = header->type == PERF_RECORD_MMAP2;
@@ -563,6 +570,8 @@ static int space_learn_mmap(struct tally_space *space, const struct perf_event_h
 		return -ENOMEM;
 	if (!strncmp(map.dso->name, "/tmp/perf-", 10))
 		map.offset = map.start;
+	if (map.dso == space->dsos.kernel && id.has_build_id)
+		space_kernel_id(space, id.build_id, id.size);
 	space->generation++;
 	if (kernel)
 		return space_learn_kernel(space, &map, name) ?: maps_add(&space->kernel, &map);
@@ -650,16 +659,11 @@ static int space_learn_ksymbol(struct tally_space *space, const struct perf_even
 	return 0;
 }
 
-/* The build id of the kernel counts until its symbols are looked up. */
 static int space_build_id(struct tally_space *space, u32 pid, const char *name, const u8 *bytes)
 {
-	struct tally_dso *kernel = space->dsos.kernel;
-
 	if (strncmp(name, KERNEL_NAME, strlen(KERNEL_NAME)))
 		return space_add_row(space, pid, name, bytes);
-	if (!kernel->loaded)
-		tally_dso_set_build_id(kernel, bytes,
-				       bytes[TALLY_BUILD_ID_SIZE] ?: TALLY_BUILD_ID_SIZE);
+	space_kernel_id(space, bytes, bytes[TALLY_BUILD_ID_SIZE] ?: TALLY_BUILD_ID_SIZE);
 	return 0;
 }
 

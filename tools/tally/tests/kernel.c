@@ -265,6 +265,56 @@ static void guests(void)
 		   "function+0x10 .program");
 }
 
+/* The record of the kernel's mapping with a build id; the reason for missing functions, or NULL. */
+static const char *problem_of_kernel(const u8 *build_id, u32 size)
+{
+	struct tally_space *space = NULL;
+	struct tally_dsos *dsos;
+	const char *problem = "no memory";
+	size_t at = made_start(&records, PERF_RECORD_MMAP2,
+			       PERF_RECORD_MISC_KERNEL | PERF_RECORD_MISC_MMAP_BUILD_ID);
+	u8 id[24] = { size };
+	struct tally_record record = {};
+
+	memcpy(id + 4, build_id, size);
+	made_pair(&records, -1, -1);
+	tally_buf_put_u64(&records, TEXT);
+	tally_buf_put_u64(&records, ~0ULL - TEXT);
+	tally_buf_put_u64(&records, TEXT);
+	tally_buf_put(&records, id, sizeof(id));
+	made_pair(&records, 5, 2);
+	made_text(&records, "[kernel.kallsyms]_text");
+	made_finish(&records, at);
+	record.header = (const void *)records.data;
+	if (!tally_space_new(&space, NULL, NULL) && !tally_space_learn(space, &record)) {
+		dsos = tally_space_dsos(space);
+		tally_dso_find(dsos, dsos->kernel, TEXT);
+		problem = dsos->kernel->problem;
+	}
+	tally_space_free(space);
+	tally_buf_free(&records);
+	return problem;
+}
+
+static void build_id_of_mapping(void)
+{
+	static const char name[] = "a build id in the record of the kernel's mapping";
+	u8 id[TALLY_BUILD_ID_SIZE] = {};
+	const char *same, *other;
+	int size = tally_kernel_build_id(id);
+
+	if (size <= 0) {
+		ktap_skip(name, "the kernel has none");
+		return;
+	}
+	same = problem_of_kernel(id, size);
+	id[0] ^= 0xff;
+	other = problem_of_kernel(id, size);
+	ktap_note("its own: %s, another: %s", same ?: "-", other ?: "-");
+	ktap_result((!same || !strstr(same, "another kernel")) && other &&
+		    strstr(other, "another kernel"), name);
+}
+
 static double cpu_seconds(void)
 {
 	struct timespec time;
@@ -315,6 +365,7 @@ int main(void)
 	unregister_symbols();
 	other_boots();
 	guests();
+	build_id_of_mapping();
 	many_symbols();
 	unlink(data_path);
 	unlink(symbols_path);
