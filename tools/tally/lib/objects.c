@@ -160,44 +160,69 @@ static bool has_generation(const char *path, u32 generation)
 	return same;
 }
 
-/*
- * Is it the file that was mapped? If the inode does not show it: it has not changed since, and no
- * other file is known to have had the path. A mapped device is not opened: that may have effects.
- */
-static bool is_mapped_file(const struct tally_objects *objects, const struct tally_object *object,
-			   const char *path, bool only)
+static bool is_regular(const char *path, struct stat *status)
 {
-	const struct tally_file_id *id = &object->id;
+	/* A mapped device is not opened: that may have effects. */
+	return !stat(path, status) && S_ISREG(status->st_mode);
+}
+
+static bool has_inode(const struct tally_file_id *id, const struct stat *status)
+{
+	return id->inode && id->inode == status->st_ino && id->major == major(status->st_dev) &&
+	       id->minor == minor(status->st_dev);
+}
+
+/* Does the inode show that it is the file that was mapped? */
+static bool is_same_file(const struct tally_file_id *id, const char *path)
+{
 	struct stat status;
 
-	if (stat(path, &status) || !S_ISREG(status.st_mode))
+	return is_regular(path, &status) && has_inode(id, &status) &&
+	       (!id->generation || has_generation(path, id->generation));
+}
+
+/*
+ * Of a file that is_same_file() does not show to be the one that was mapped: it has not changed
+ * since, and no other file is known to have had the path, or all files have other inodes there.
+ */
+static bool is_only_file(const struct tally_objects *objects, const struct tally_file_id *id,
+			 const char *path, bool only)
+{
+	struct stat status;
+
+	if (!is_regular(path, &status) || has_inode(id, &status))
 		return false;
 	if (!id->inode)
 		return only;
-	if (id->inode == status.st_ino && id->major == major(status.st_dev) &&
-	    id->minor == minor(status.st_dev))
-		return !id->generation || has_generation(path, id->generation);
 	return (only || hides_inodes(path)) && is_older(&status.st_ctim, &objects->since);
 }
 
-/* The file may be in a root folder of its process alone, or have only that process left. */
+/*
+ * The file may be in a root folder of its process alone, or have only that process left. What the
+ * process executes may be any other file: that counts by its inode alone.
+ */
 static size_t build_id_of_file(const struct tally_objects *objects,
 			       const struct tally_object *object, bool only, u8 *id)
 {
-	char path[4096 + 64];
-	bool found = is_mapped_file(objects, object, object->name, only);
+	char root[4096 + 64], exe[64];
+	const char *path;
 	int size;
 
-	snprintf(path, sizeof(path), "%s", object->name);
-	if (!found) {
-		snprintf(path, sizeof(path), "/proc/%d/root%s", object->pid, object->name);
-		found = is_mapped_file(objects, object, path, false);
-	}
-	if (!found) {
-		snprintf(path, sizeof(path), "/proc/%d/exe", object->pid);
-		found = is_mapped_file(objects, object, path, false);
-	}
-	size = found ? tally_elf_build_id(path, id) : 0;
+	snprintf(root, sizeof(root), "/proc/%d/root%s", object->pid, object->name);
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", object->pid);
+	if (is_same_file(&object->id, object->name))
+		path = object->name;
+	else if (is_same_file(&object->id, root))
+		path = root;
+	else if (is_same_file(&object->id, exe))
+		path = exe;
+	else if (is_only_file(objects, &object->id, root, only))
+		path = root;
+	else if (is_only_file(objects, &object->id, object->name, only))
+		path = object->name;
+	else
+		return 0;
+	size = tally_elf_build_id(path, id);
 	return size > 0 ? size : 0;
 }
 

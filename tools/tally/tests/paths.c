@@ -5,11 +5,13 @@
 #include "session.h"
 #include "tally_open.h"
 
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-
-#include <sys/stat.h>
+#include <sys/wait.h>
 
 #define BASE		0x400000ULL
 #define ID_SIZE		TALLY_BUILD_ID_SIZE
@@ -266,10 +268,171 @@ static void ids_of_objects(void)
 	unlink(path);
 }
 
-int main(void)
+/* Flips the build id of a copy of this program. */
+static bool change_build_id(const char *path)
+{
+	int fd = open(path, O_RDWR);
+	struct stat status;
+	u8 *bytes, *id;
+	bool good;
+
+	if (fd < 0 || fstat(fd, &status))
+		return false;
+	bytes = malloc(status.st_size);
+	good = bytes && pread(fd, bytes, status.st_size, 0) == status.st_size;
+	id = good ? memmem(bytes, status.st_size, own_id, ID_SIZE) : NULL;
+	good = id && pwrite(fd, other_id, ID_SIZE, id - bytes) == ID_SIZE;
+	free(bytes);
+	close(fd);
+	usleep(20000);
+	return good;
+}
+
+static void end_child(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+/* A process that has another root folder, after it is there; 0 if that is not allowed. */
+static pid_t start_in_root(const char *root)
+{
+	char byte = 0;
+	int pipes[2];
+	pid_t child;
+
+	if (pipe(pipes))
+		return 0;
+	child = fork();
+	if (!child) {
+		bool good = !chroot(root) || (!unshare(CLONE_NEWUSER) && !chroot(root));
+
+		if (write(pipes[1], good ? "1" : "0", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	if (read(pipes[0], &byte, 1) != 1 || byte != '1') {
+		end_child(child);
+		child = 0;
+	}
+	close(pipes[0]);
+	close(pipes[1]);
+	return child;
+}
+
+/* The host has another file of the path than the process. */
+static void id_below_root(void)
+{
+	static const char name[] = "a file in a root folder, and another one at its path";
+	char root[80], path[80], below[200];
+	struct tally_objects objects = {};
+	struct tally_file_id id, other;
+	pid_t child;
+
+	snprintf(root, sizeof(root), "%s-root", data_path);
+	snprintf(path, sizeof(path), "%s-program", data_path);
+	snprintf(below, sizeof(below), "%s/tmp", root);
+	mkdir(root, 0755);
+	mkdir(below, 0755);
+	snprintf(below, sizeof(below), "%s%s", root, path);
+	child = start_in_root(root);
+	if (!child) {
+		ktap_skip(name, "no rights");
+	} else if (!copy_program(below, &id) || !copy_program(path, &other) ||
+		   !change_build_id(path)) {
+		ktap_result(false, name);
+	} else {
+		tally_objects_add(&objects, path, child, &id);
+		has_ids(name, &objects, "o");
+	}
+	if (child)
+		end_child(child);
+	unlink(path);
+	unlink(below);
+	snprintf(below, sizeof(below), "%s/tmp", root);
+	rmdir(below);
+	rmdir(root);
+}
+
+/* Mounts an overlay in a namespace of this process. */
+static bool mount_overlay(const char *folder, char *merged, size_t size)
+{
+	static const char * const names[] = { "lower", "upper", "work", "merged" };
+	char options[512];
+
+	if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return false;
+	mkdir(folder, 0755);
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("none", folder, "tmpfs", 0, NULL))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(merged, size, "%s/%s", folder, names[i]);
+		mkdir(merged, 0755);
+	}
+	snprintf(options, sizeof(options), "lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work",
+		 folder, folder, folder);
+	return !mount("none", merged, "overlay", 0, options);
+}
+
+/* Copies this program and runs it; the process waits. 0 after a failure. */
+static pid_t run_copy(const char *path)
+{
+	struct tally_file_id id;
+	int pipes[2];
+	pid_t child;
+	char byte;
+
+	if (!copy_program(path, &id) || pipe2(pipes, O_CLOEXEC))
+		return 0;
+	child = fork();
+	if (!child) {
+		execl(path, path, "wait", NULL);
+		_exit(1);
+	}
+	close(pipes[1]);
+	/* Its end is the exec. */
+	if (read(pipes[0], &byte, 1))
+		child = 0;
+	close(pipes[0]);
+	return child;
+}
+
+/* Inodes of an overlay are not those of mappings; what a process executes is one file of many. */
+static void ids_on_overlay(void)
+{
+	static const char name[] = "the program of an overlay, and a mapped file that is not there";
+	const struct tally_file_id id = { .major = 8, .minor = 1, .inode = OLD };
+	char folder[80], merged[160], path[200];
+	struct tally_objects objects = {};
+	bool mounted;
+	pid_t child;
+
+	snprintf(folder, sizeof(folder), "%s-overlay", data_path);
+	mounted = mount_overlay(folder, merged, sizeof(merged));
+	snprintf(path, sizeof(path), "%s/program", merged);
+	child = mounted ? run_copy(path) : 0;
+	if (!mounted) {
+		ktap_skip(name, "no overlay");
+	} else if (!child) {
+		ktap_result(false, name);
+	} else {
+		tally_objects_add(&objects, "/nonexistent/library", child, &id);
+		tally_objects_add(&objects, path, child, &id);
+		has_ids(name, &objects, "o");
+		end_child(child);
+	}
+	umount2(merged, MNT_DETACH);
+	umount2(folder, MNT_DETACH);
+	rmdir(folder);
+}
+
+int main(int argc, char **argv)
 {
 	ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
+	if (argc > 1 && !strcmp(argv[1], "wait"))
+		pause();
 	ktap_start();
 	sampled();
 	if (size < 0 || tally_elf_build_id(program, own_id) != ID_SIZE) {
@@ -282,6 +445,8 @@ int main(void)
 	ids_of_records();
 	ids_of_rows();
 	ids_of_objects();
+	id_below_root();
+	ids_on_overlay();
 	unlink(data_path);
 	return ktap_finish();
 }
