@@ -152,8 +152,11 @@ static bool is_older(const struct timespec *time, const struct timespec *than)
 /* An inode is used again for another file with another generation. */
 static bool has_generation(const char *path, u32 generation)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), present;
-	bool same = fd < 0 || ioctl(fd, FS_IOC_GETVERSION, &present) || (u32)present == generation;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* The number of the request has the size of a long: a server of FUSE may write as much. */
+	int present[2];
+	bool same = fd < 0 || ioctl(fd, FS_IOC_GETVERSION, present) ||
+		(u32)present[0] == generation;
 
 	if (fd >= 0)
 		close(fd);
