@@ -89,6 +89,7 @@ struct record_loss {
  * @delay: seconds before events are enabled
  * @max_size: bytes to stop at, 0 for no limit
  * @time_at: offset of the time in a sample, 0 if samples differ
+ * @map_time_at: offset of the time in a record of a mapping, from its end; 0 without
  * @status: wait status of the command
  * @stopped: a signal has ended the recording
  */
@@ -121,6 +122,7 @@ struct record_run {
 	double delay;
 	uint64_t max_size;
 	size_t time_at;
+	size_t map_time_at;
 	int status;
 	bool stopped;
 };
@@ -173,6 +175,22 @@ static size_t record_time_offset(const struct tally_events *events)
 	return offset;
 }
 
+/* The same in records of mappings, from their ends: one event has these. */
+static size_t record_map_time_offset(const struct tally_events *events)
+{
+	for (int i = 0; i < events->n; i++) {
+		const struct perf_event_attr *attr = &events->event[i].attr;
+
+		if (!attr->mmap)
+			continue;
+		if (!(attr->sample_type & PERF_SAMPLE_TIME))
+			return 0;
+		return tally_sample_id_size(attr) -
+			(attr->sample_type & PERF_SAMPLE_TID ? sizeof(u64) : 0);
+	}
+	return 0;
+}
+
 static void record_sample_time(struct record_part *part, uint64_t time)
 {
 	if (!part->first_time || time < part->first_time)
@@ -208,6 +226,7 @@ static void record_mapping(struct record_run *run, const struct tally_piece *pie
 	char name[4096];
 	size_t length;
 	u32 prot, pid;
+	u64 time = 0;
 
 	if (header->misc & PERF_RECORD_MISC_MMAP_DATA || header->size <= offset)
 		return;
@@ -224,9 +243,11 @@ static void record_mapping(struct record_run *run, const struct tally_piece *pie
 	tally_piece_copy(piece, at + offset, name, length);
 	name[length - 1] = 0;
 	tally_piece_copy(piece, at + sizeof(*header), &pid, sizeof(pid));
+	if (run->map_time_at)
+		tally_piece_copy(piece, at + header->size - run->map_time_at, &time, sizeof(time));
 	if (run->directory)
 		pthread_mutex_lock(&run->lock);
-	tally_objects_add(&run->objects, name, pid, &id);
+	tally_objects_add(&run->objects, name, pid, &id, time);
 	if (run->directory)
 		pthread_mutex_unlock(&run->lock);
 }
@@ -446,7 +467,8 @@ static int record_end_features(struct record_run *run, struct tally_error *err)
 	}
 	if (run->no_build_ids)
 		return 0;
-	tally_objects_build_ids(&run->objects, &buf);
+	if (tally_objects_build_ids(&run->objects, &buf))
+		buf.failed = true;
 	return buf.size || buf.failed ? record_put_feature(run, TALLY_FEAT_BUILD_ID, &buf, err) : 0;
 }
 
@@ -520,6 +542,8 @@ static int record_synthesize(struct record_run *run, struct tally_error *err)
 	record_walk(run, &run->parts[0], &piece);
 	tally_stream_write(run->parts[0].stream, buf.data, buf.size);
 	tally_buf_free(&buf);
+	/* The records above have no times. */
+	run->map_time_at = record_map_time_offset(&run->events);
 	return 0;
 }
 

@@ -76,7 +76,7 @@ static int grow_objects(struct tally_objects *objects)
 }
 
 int tally_objects_add(struct tally_objects *objects, const char *name, pid_t pid,
-		      const struct tally_file_id *id)
+		      const struct tally_file_id *id, uint64_t time)
 {
 	struct tally_object *object;
 
@@ -86,14 +86,19 @@ int tally_objects_add(struct tally_objects *objects, const char *name, pid_t pid
 	if (object->name) {
 		if (!id->has_build_id && !object->id.generation)
 			object->id.generation = id->generation;
+		if (time < object->time) {
+			object->time = time;
+			object->pid = pid;
+		}
 		return 0;
 	}
 	object->name = strdup(name);
 	if (!object->name)
 		return -ENOMEM;
 	object->pid = pid;
+	object->time = time;
+	object->order = objects->n++;
 	object->id = *id;
-	objects->n++;
 	return 0;
 }
 
@@ -300,18 +305,40 @@ static void put_build_id(struct tally_buf *buf, const struct tally_object *objec
 	memcpy(at + sizeof(record), name, strlen(name));
 }
 
-void tally_objects_build_ids(struct tally_objects *objects, struct tally_buf *buf)
+static int object_compare(const void *left, const void *right)
 {
-	for (size_t i = 0; i < objects->room; i++) {
-		if (objects->object[i].name)
-			find_object_id(objects, &objects->object[i]);
-	}
-	for (size_t i = 0; i < objects->room; i++) {
-		const struct tally_object *object = &objects->object[i];
+	const struct tally_object *a = *(const struct tally_object * const *)left;
+	const struct tally_object *b = *(const struct tally_object * const *)right;
 
-		if (object->name && (object->size || count_path(objects, object->name, true)))
-			put_build_id(buf, object);
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* A reader takes the rows of a path in their order. */
+int tally_objects_build_ids(struct tally_objects *objects, struct tally_buf *buf)
+{
+	const struct tally_object **rows;
+	size_t n = 0;
+
+	if (!objects->n)
+		return 0;
+	rows = calloc(objects->n, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < objects->room; i++) {
+		if (!objects->object[i].name)
+			continue;
+		find_object_id(objects, &objects->object[i]);
+		rows[n++] = &objects->object[i];
 	}
+	qsort(rows, n, sizeof(*rows), object_compare);
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i]->size || count_path(objects, rows[i]->name, true))
+			put_build_id(buf, rows[i]);
+	}
+	free(rows);
+	return 0;
 }
 
 void tally_objects_free(struct tally_objects *objects)

@@ -732,6 +732,8 @@ void tally_synthesize_all(struct tally_buf *buf, unsigned int id_size);
  * struct tally_object - a file, or the kernel or a module
  * @name: path, NULL where the table is empty
  * @pid: process that has mapped it first, -1 for the kernel
+ * @time: when that was, 0 for what was mapped before
+ * @order: number among those that were added
  * @id: which file of this path it is
  * @build_id: its build id
  * @size: bytes of @build_id, 0 if it is not known
@@ -739,6 +741,8 @@ void tally_synthesize_all(struct tally_buf *buf, unsigned int id_size);
 struct tally_object {
 	char *name;
 	pid_t pid;
+	uint64_t time;
+	size_t order;
 	struct tally_file_id id;
 	uint8_t build_id[20];
 	unsigned int size;
@@ -764,11 +768,14 @@ struct tally_objects {
  * @name: path as the MMAP or MMAP2 record has it
  * @pid: process of the record, -1 for the kernel
  * @id: the file by the MMAP2 record, zeroed if there is none
+ * @time: of the record, 0 if it describes what was mapped before
+ *
+ * Buffers are emptied one after another: records are not in the order of their times.
  *
  * Return: 0, or -ENOMEM.
  */
 int tally_objects_add(struct tally_objects *objects, const char *name, pid_t pid,
-		      const struct tally_file_id *id);
+		      const struct tally_file_id *id, uint64_t time);
 
 /**
  * tally_objects_build_ids() - contents of the section BUILD_ID
@@ -777,9 +784,11 @@ int tally_objects_add(struct tally_objects *objects, const char *name, pid_t pid
  *
  * A file that was replaced has no build id, unless a record had it or a process still has the file.
  * Objects without one are left out, but for those that have a path in common with one that has it:
- * these have zeroes.
+ * these have zeroes. They are in the order in which they were mapped.
+ *
+ * Return: 0, or -ENOMEM.
  */
-void tally_objects_build_ids(struct tally_objects *objects, struct tally_buf *buf);
+int tally_objects_build_ids(struct tally_objects *objects, struct tally_buf *buf);
 
 /**
  * tally_objects_free() - free the paths

@@ -244,27 +244,62 @@ static void ids_of_objects(void)
 	}
 	gone = id;
 	gone.inode++;
-	tally_objects_add(&objects, path, getpid(), &id);
-	tally_objects_add(&objects, path, 1, &id);
+	tally_objects_add(&objects, path, getpid(), &id, 0);
+	tally_objects_add(&objects, path, 1, &id, 0);
 	has_ids("the file at its path", &objects, "o");
-	tally_objects_add(&objects, path, getpid(), &gone);
+	tally_objects_add(&objects, path, getpid(), &gone, 0);
 	has_ids("another inode of a file that has not changed", &objects, "o");
-	tally_objects_add(&objects, path, getpid(), &gone);
+	tally_objects_add(&objects, path, getpid(), &gone, 0);
 	usleep(20000);
 	chmod(path, 0755);
 	has_ids("another inode of a file that has changed", &objects, "");
-	tally_objects_add(&objects, path, getpid(), &gone);
-	tally_objects_add(&objects, path, getpid(), &id);
+	tally_objects_add(&objects, path, getpid(), &gone, 0);
+	tally_objects_add(&objects, path, getpid(), &id, 0);
 	usleep(20000);
 	chmod(path, 0700);
 	has_ids("a file that was replaced", &objects, "-o");
 	memcpy(by_record.build_id, other_id, ID_SIZE);
-	tally_objects_add(&objects, path, getpid(), &by_record);
-	tally_objects_add(&objects, path, getpid(), &id);
+	tally_objects_add(&objects, path, getpid(), &by_record, 0);
+	tally_objects_add(&objects, path, getpid(), &id, 0);
 	has_ids("a file that was replaced, with a build id in the record", &objects, "xo");
-	tally_objects_add(&objects, program, getpid(), &(struct tally_file_id){});
-	tally_objects_add(&objects, "/nonexistent", getpid(), &id);
+	tally_objects_add(&objects, program, getpid(), &(struct tally_file_id){}, 0);
+	tally_objects_add(&objects, "/nonexistent", getpid(), &id, 0);
 	has_ids("a record without an inode, and a file that is gone", &objects, "o");
+	unlink(path);
+}
+
+/* Buffers of several CPUs are emptied one after another, the newest record may be in the first. */
+static void order_of_objects(void)
+{
+	struct tally_file_id id, gone;
+	struct tally_objects objects = {};
+	struct tally_buf section = {};
+	char path[80], text[64] = "";
+	u32 size, pid;
+
+	snprintf(path, sizeof(path), "%s-program", data_path);
+	if (!copy_program(path, &id)) {
+		ktap_result(false, "a copy of the program");
+		return;
+	}
+	gone = id;
+	gone.inode++;
+	tally_objects_add(&objects, path, 3, &gone, 300);
+	tally_objects_add(&objects, path, 4, &id, 400);
+	tally_objects_add(&objects, path, 2, &id, 200);
+	tally_objects_add(&objects, path, 5, &id, 500);
+	gone.inode++;
+	tally_objects_add(&objects, path, 1, &gone, 0);
+	tally_objects_build_ids(&objects, &section);
+	for (size_t at = 0; at < section.size && strlen(text) < 32; at += size) {
+		size = ((const struct perf_event_header *)(section.data + at))->size;
+		memcpy(&pid, section.data + at + 8, sizeof(pid));
+		snprintf(text + strlen(text), 16, "%u ", pid);
+	}
+	ktap_note("processes of the rows: %s", text);
+	ktap_result(!strcmp(text, "1 2 3 "), "rows are in the order of the times of mappings");
+	tally_buf_free(&section);
+	tally_objects_free(&objects);
 	unlink(path);
 }
 
@@ -342,7 +377,7 @@ static void id_below_root(void)
 		   !change_build_id(path)) {
 		ktap_result(false, name);
 	} else {
-		tally_objects_add(&objects, path, child, &id);
+		tally_objects_add(&objects, path, child, &id, 0);
 		has_ids(name, &objects, "o");
 	}
 	if (child)
@@ -417,8 +452,8 @@ static void ids_on_overlay(void)
 	} else if (!child) {
 		ktap_result(false, name);
 	} else {
-		tally_objects_add(&objects, "/nonexistent/library", child, &id);
-		tally_objects_add(&objects, path, child, &id);
+		tally_objects_add(&objects, "/nonexistent/library", child, &id, 0);
+		tally_objects_add(&objects, path, child, &id, 0);
 		has_ids(name, &objects, "o");
 		end_child(child);
 	}
@@ -445,6 +480,7 @@ int main(int argc, char **argv)
 	ids_of_records();
 	ids_of_rows();
 	ids_of_objects();
+	order_of_objects();
 	id_below_root();
 	ids_on_overlay();
 	unlink(data_path);
