@@ -634,13 +634,16 @@ static void record_pass(struct record_run *run)
 		tally_stream_round(run->parts[0].stream);
 }
 
-/* Writes the LOST record that the kernel would have written in front of the buffer's next one. */
+/*
+ * Writes the LOST record that the kernel would have written in front of the buffer's next one. It
+ * has no time, as what is lost: that of the last sample may be before rounds that have ended.
+ */
 static void record_put_lost(struct record_run *run, const struct tally_ring *ring, uint64_t lost)
 {
 	const struct tally_opened *session = &run->session;
 	struct record_part *part = &run->parts[run->directory ? ring->thread + 1 : 0];
 	struct tally_sample sample = {
-		.pid = -1, .tid = -1, .time = record_sum(run).last_time, .cpu = ring->cpu,
+		.pid = -1, .tid = -1, .cpu = ring->cpu,
 	};
 	struct perf_event_header header = { .type = PERF_RECORD_LOST };
 	const struct perf_event_attr *attr;

@@ -126,22 +126,38 @@ same_build_ids() {
 		! grep -vxF -f "$dir/plain.ids" "$dir/perf.ids"
 }
 
-# The command stops the recorder, has more faults than the buffers of a page have room for, and ends:
-# no record follows those that are lost.
-counts_last_losses() {
-	many='ls -lR /usr/share/doc >/dev/null; echo $$ >"$0"'
+# ends_full FILE COMMANDS ARGUMENT...: the command stops the recorder, runs COMMANDS, which make more
+# records than the buffers of a page have room for, and ends: none follows those that are lost.
+ends_full() {
+	file=$1 commands=$2
+	shift 2
 	rm -f "$dir/ended"
-	recorded "$dir/all" -e faults -c 1 -- sh -c "$many" "$dir/ended" && rm "$dir/ended" || return 1
-	$tally record -q -m 1 -e faults -c 1 -o "$dir/end" -- sh -c "kill -STOP \$PPID; $many" "$dir/ended" &
+	$tally record -q -m 1 -o "$file" "$@" -- sh -c "$commands" "$dir/ended" &
 	until [ -s "$dir/ended" ] && grep -q '^State:.*Z' "/proc/$(cat "$dir/ended")/status"; do
 		kill -0 $! || return 1
 		sleep 0.1
 	done
 	kill -CONT $!
-	wait $! && $tally check "$dir/end" >/dev/null || return 1
+	wait $! && $tally check "$file" >"$dir/check" || { sed 's/^/# /' "$dir/check"; return 1; }
+}
+
+counts_last_losses() {
+	many='for i in 1 2; do ls -lR /usr/share/doc >/dev/null; done; echo $$ >"$0"'
+	rm -f "$dir/ended"
+	recorded "$dir/all" -e faults -c 1 -- sh -c "$many" "$dir/ended" && rm "$dir/ended" || return 1
+	ends_full "$dir/end" "kill -STOP \$PPID; $many" -e faults -c 1 || return 1
 	echo "# $(samples "$dir/end") samples and $(lost "$dir/end") lost of about $(samples "$dir/all")"
 	[ "$(lost "$dir/end")" -gt 50 ] &&
 		[ $(($(samples "$dir/end") + $(lost "$dir/end"))) -ge $(($(samples "$dir/all") - 20)) ]
+}
+
+# One sample, then records without samples in several rounds, then those that are lost.
+loses_behind_rounds() {
+	ends_full "$dir/end" 'while [ $((i += 1)) -lt 1000000 ]; do :; done
+		for i in 1 2 3; do env true; sleep 0.7; done; kill -STOP $PPID
+		for i in $(seq 100); do env true; done; echo $$ >"$0"' -e cpu-clock -c 200000000 || return 1
+	echo "# $(samples "$dir/end") samples and $(lost "$dir/end") lost"
+	[ "$(samples "$dir/end")" -ge 1 ] && [ "$(lost "$dir/end")" -gt 50 ]
 }
 
 echo "KTAP version 1"
@@ -260,6 +276,8 @@ keeps_newest
 result $? "the newest records replace the oldest"
 counts_last_losses
 result $? "records that are lost after the last one of a buffer are counted"
+loses_behind_rounds
+result $? "they are counted behind rounds without samples"
 $tally record -q -e 'faults/aux-sample-size=64/' -o "$dir/none" -- true 2>"$dir/error"
 [ $? = 2 ] && grep -q 'faults/aux-sample-size=64/: .* not supported' "$dir/error"
 result $? "a term that is not supported is refused"
