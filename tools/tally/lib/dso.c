@@ -183,7 +183,7 @@ void tally_dsos_free(struct tally_dsos *dsos)
 			free(dso);
 		}
 	}
-	free(dsos->ksymbols);
+	tally_ksymbols_free(dsos->ksymbols);
 }
 
 /**
@@ -583,83 +583,6 @@ void tally_dso_load(struct tally_dsos *dsos, struct tally_dso *dso)
 		file_load(dsos, dso);
 }
 
-/* Index of the first function of a KSYMBOL record that ends above an address. */
-static size_t ksymbol_above(const struct tally_dsos *dsos, u64 at)
-{
-	size_t low = 0, high = dsos->nr_ksymbols;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (dsos->ksymbols[middle].end <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static const struct tally_symbol *ksymbol_find(const struct tally_dsos *dsos, u64 at)
-{
-	size_t index = ksymbol_above(dsos, at);
-
-	if (index == dsos->nr_ksymbols || dsos->ksymbols[index].start > at)
-		return NULL;
-	return &dsos->ksymbols[index];
-}
-
-/**
- * tally_ksymbol_remove - functions of the kernel that are no longer there
- * @dsos: table
- * @start: first byte
- * @end: first byte behind them
- *
- * What overlaps the range is removed as a whole.
- */
-void tally_ksymbol_remove(struct tally_dsos *dsos, u64 start, u64 end)
-{
-	size_t first = ksymbol_above(dsos, start), last = first;
-
-	while (last < dsos->nr_ksymbols && dsos->ksymbols[last].start < end)
-		last++;
-	if (first == last)
-		return;
-	memmove(dsos->ksymbols + first, dsos->ksymbols + last,
-		(dsos->nr_ksymbols - last) * sizeof(*dsos->ksymbols));
-	dsos->nr_ksymbols -= last - first;
-}
-
-/**
- * tally_ksymbol_add - a function of the kernel that was not there when it was built
- * @dsos: table
- * @start: first byte
- * @end: first byte behind it, above @start
- * @name: name, which has to stay
- *
- * Return: 0 or -ENOMEM.
- */
-int tally_ksymbol_add(struct tally_dsos *dsos, u64 start, u64 end, const char *name)
-{
-	struct tally_symbol *symbols = dsos->ksymbols;
-	size_t at;
-
-	tally_ksymbol_remove(dsos, start, end);
-	if (dsos->nr_ksymbols == dsos->room) {
-		size_t room = dsos->room ? dsos->room * 2 : 64;
-
-		symbols = realloc(symbols, room * sizeof(*symbols));
-		if (!symbols)
-			return -ENOMEM;
-		dsos->ksymbols = symbols;
-		dsos->room = room;
-	}
-	at = ksymbol_above(dsos, start);
-	memmove(symbols + at + 1, symbols + at, (dsos->nr_ksymbols - at) * sizeof(*symbols));
-	symbols[at] = (struct tally_symbol){ start, end, name };
-	dsos->nr_ksymbols++;
-	return 0;
-}
-
 /**
  * tally_dso_find - symbol at an address
  * @dsos: table
@@ -677,7 +600,7 @@ const struct tally_symbol *tally_dso_find(struct tally_dsos *dsos, struct tally_
 	const u64 *base;
 
 	if (dso->kernel) {
-		symbol = ksymbol_find(dsos, at);
+		symbol = tally_ksymbol_find(dsos, at);
 		if (symbol)
 			return symbol;
 		dso = dsos->kernel;

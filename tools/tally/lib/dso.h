@@ -71,16 +71,16 @@ struct tally_dso {
 	struct tally_dso *next;
 };
 
+struct tally_ksymbol;
+
 /**
  * struct tally_dsos - all files with code of a profile
  * @buckets: hash table by name
  * @kernel: dso of the kernel
  * @mark: a symbol of the kernel of which it is known where it was; NULL without
  * @mark_at: where it was
- * @ksymbols: functions of KSYMBOL records, sorted by start, none overlaps another; they precede
- *	those of the kernel
- * @nr_ksymbols: number of them
- * @room: number allocated
+ * @ksymbols: functions of KSYMBOL records; they precede those of the kernel
+ * @ksymbol_seed: of the numbers of chance in @ksymbols
  * @symfs: folder in which paths are looked up, "" for the root
  * @kallsyms: file with the kernel's symbols
  */
@@ -89,9 +89,8 @@ struct tally_dsos {
 	struct tally_dso *kernel;
 	const char *mark;
 	u64 mark_at;
-	struct tally_symbol *ksymbols;
-	size_t nr_ksymbols;
-	size_t room;
+	struct tally_ksymbol *ksymbols;
+	u64 ksymbol_seed;
 	const char *symfs;
 	const char *kallsyms;
 };
@@ -109,6 +108,8 @@ void tally_dso_set_build_id(struct tally_dso *dso, const u8 *build_id, u32 size)
 const struct tally_symbol *tally_dso_find(struct tally_dsos *dsos, struct tally_dso *dso, u64 at);
 int tally_ksymbol_add(struct tally_dsos *dsos, u64 start, u64 end, const char *name);
 void tally_ksymbol_remove(struct tally_dsos *dsos, u64 start, u64 end);
+const struct tally_symbol *tally_ksymbol_find(const struct tally_dsos *dsos, u64 at);
+void tally_ksymbols_free(struct tally_ksymbol *tree);
 int tally_dso_add_symbol(struct tally_dso *dso, u64 start, u64 end, enum tally_binding binding,
 			 const char *name);
 void tally_dso_load(struct tally_dsos *dsos, struct tally_dso *dso);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Hash buckets of threads, processes and names. */
+/* Hash buckets of threads, processes and paths. */
 #define SPACE_BUCKETS	1024
 
 /**
@@ -39,10 +39,12 @@ struct thread {
 /**
  * struct comm_name - a name
  * @next: next of the bucket
+ * @hash: of the name
  * @name: name
  */
 struct comm_name {
 	struct comm_name *next;
+	u32 hash;
 	char name[];
 };
 
@@ -85,6 +87,8 @@ struct known_file {
  * @processes: by pid
  * @threads: by tid
  * @names: by hash
+ * @nr_names: number of them
+ * @name_buckets: buckets of @names, a power of two
  * @rows: by path, in their order
  * @files: by path
  * @generation: changes with each change of a mapping
@@ -96,7 +100,9 @@ struct tally_space {
 	struct tally_maps kernel;
 	struct process *processes[SPACE_BUCKETS];
 	struct thread *threads[SPACE_BUCKETS];
-	struct comm_name *names[SPACE_BUCKETS];
+	struct comm_name **names;
+	u32 nr_names;
+	u32 name_buckets;
 	struct build_row *rows[SPACE_BUCKETS];
 	struct known_file *files[SPACE_BUCKETS];
 	u32 generation;
@@ -124,6 +130,19 @@ int tally_space_new(struct tally_space **space, const char *symfs, const char *k
 	return 0;
 }
 
+static void space_free_names(struct tally_space *space)
+{
+	for (u32 i = 0; i < space->name_buckets; i++) {
+		struct comm_name *name;
+
+		while ((name = space->names[i])) {
+			space->names[i] = name->next;
+			free(name);
+		}
+	}
+	free(space->names);
+}
+
 /**
  * tally_space_free - free a space
  * @space: space; may be NULL
@@ -135,7 +154,6 @@ void tally_space_free(struct tally_space *space)
 	for (u32 i = 0; i < SPACE_BUCKETS; i++) {
 		struct process *process;
 		struct thread *thread;
-		struct comm_name *name;
 		struct build_row *row;
 		struct known_file *file;
 
@@ -148,10 +166,6 @@ void tally_space_free(struct tally_space *space)
 			space->threads[i] = thread->next;
 			free(thread);
 		}
-		while ((name = space->names[i])) {
-			space->names[i] = name->next;
-			free(name);
-		}
 		while ((row = space->rows[i])) {
 			space->rows[i] = row->next;
 			free(row);
@@ -161,6 +175,7 @@ void tally_space_free(struct tally_space *space)
 			free(file);
 		}
 	}
+	space_free_names(space);
 	free(space->kernel.maps);
 	tally_dsos_free(&space->dsos);
 	free(space);
@@ -188,28 +203,62 @@ u32 tally_space_generation(const struct tally_space *space)
 	return space->generation;
 }
 
-static u32 space_hash(const char *text)
+static u32 text_hash(const char *text)
 {
 	u32 hash = 5381;
 
 	for (const char *c = text; *c; c++)
 		hash = hash * 33 + (u8)*c;
-	return hash % SPACE_BUCKETS;
+	return hash;
+}
+
+static u32 space_hash(const char *text)
+{
+	return text_hash(text) % SPACE_BUCKETS;
+}
+
+/* Doubles the buckets of the names. */
+static bool space_grow_names(struct tally_space *space)
+{
+	u32 buckets = space->name_buckets ? space->name_buckets * 2 : SPACE_BUCKETS;
+	struct comm_name **names = calloc(buckets, sizeof(*names)), *name;
+
+	if (!names)
+		return false;
+	for (u32 i = 0; i < space->name_buckets; i++) {
+		while ((name = space->names[i])) {
+			struct comm_name **bucket = &names[name->hash & (buckets - 1)];
+
+			space->names[i] = name->next;
+			name->next = *bucket;
+			*bucket = name;
+		}
+	}
+	free(space->names);
+	space->names = names;
+	space->name_buckets = buckets;
+	return true;
 }
 
 static const char *space_name(struct tally_space *space, const char *text)
 {
-	struct comm_name **bucket = &space->names[space_hash(text)], *name;
+	struct comm_name **bucket, *name;
+	u32 hash = text_hash(text);
 
+	if (space->nr_names >= space->name_buckets && !space_grow_names(space))
+		return "";
+	bucket = &space->names[hash & (space->name_buckets - 1)];
 	for (name = *bucket; name; name = name->next)
-		if (!strcmp(name->name, text))
+		if (name->hash == hash && !strcmp(name->name, text))
 			return name->name;
 	name = malloc(sizeof(*name) + strlen(text) + 1);
 	if (!name)
 		return "";
 	memcpy(name->name, text, strlen(text) + 1);
+	name->hash = hash;
 	name->next = *bucket;
 	*bucket = name;
+	space->nr_names++;
 	return name->name;
 }
 
