@@ -6,13 +6,38 @@
 #include <string.h>
 #include <unistd.h>
 
-static u32 dso_hash(const char *name)
-{
-	u32 hash = 2166136261u;
+/**
+ * struct tally_dso_path - a path
+ * @dsos: files that have had it
+ * @plain: the one of which no record has the build id
+ * @apart: tally_dso_apart()
+ * @next: next of the bucket
+ * @name: path
+ */
+struct tally_dso_path {
+	struct tally_dso *dsos;
+	struct tally_dso *plain;
+	struct tally_dso *apart;
+	struct tally_dso_path *next;
+	char name[];
+};
 
-	for (; *name; name++)
-		hash = (hash ^ (u8)*name) * 16777619;
-	return hash % ARRAY_SIZE(((struct tally_dsos *)0)->buckets);
+/**
+ * tally_hash - hash of bytes
+ * @hash: hash of what is before them
+ * @bytes: bytes
+ * @size: number of them
+ *
+ * Return: the hash.
+ */
+u32 tally_hash(u64 hash, const void *bytes, size_t size)
+{
+	const u8 *byte = bytes;
+
+	hash = 2166136261u ^ hash ^ hash >> 32;
+	for (size_t i = 0; i < size; i++)
+		hash = ((u32)hash ^ byte[i]) * 16777619u;
+	return hash ^ hash >> 16;
 }
 
 /* "[kernel.kallsyms]" and the like are the kernel, .ko files are modules. */
@@ -43,22 +68,47 @@ bool tally_file_id_same(const struct tally_file_id *a, const struct tally_file_i
 	       (a->generation == b->generation || !a->generation || !b->generation);
 }
 
-static struct tally_dso *dso_new(struct tally_dsos *dsos, const char *name)
+static struct tally_dso_path *dso_path(struct tally_dsos *dsos, const char *name)
 {
-	struct tally_dso **bucket = &dsos->buckets[dso_hash(name)];
+	u32 hash = tally_hash(0, name, strlen(name)) % ARRAY_SIZE(dsos->paths);
+	struct tally_dso_path *path;
+
+	for (path = dsos->paths[hash]; path; path = path->next)
+		if (!strcmp(path->name, name))
+			return path;
+	path = calloc(1, sizeof(*path) + strlen(name) + 1);
+	if (!path)
+		return NULL;
+	memcpy(path->name, name, strlen(name) + 1);
+	path->next = dsos->paths[hash];
+	dsos->paths[hash] = path;
+	return path;
+}
+
+static struct tally_dso *dso_new(struct tally_dso_path *path)
+{
 	struct tally_dso *dso = calloc(1, sizeof(*dso));
 
 	if (!dso)
 		return NULL;
-	dso->name = tally_arena_strdup(&dso->arena, name);
-	if (!dso->name) {
-		free(dso);
-		return NULL;
-	}
+	dso->name = path->name;
 	dso_classify(dso);
-	dso->next = *bucket;
-	*bucket = dso;
+	dso->next = path->dsos;
+	path->dsos = dso;
 	return dso;
+}
+
+static struct tally_dso *path_apart(struct tally_dso_path *path)
+{
+	struct tally_dso *dso = path->apart ?: dso_new(path);
+
+	if (!dso || path->apart)
+		return dso;
+	dso->apart = true;
+	dso->loaded = true;
+	dso->stale = true;
+	dso->problem = "several files have had this path, this one's build id is not known";
+	return path->apart = dso;
 }
 
 /**
@@ -70,16 +120,29 @@ static struct tally_dso *dso_new(struct tally_dsos *dsos, const char *name)
  */
 struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name)
 {
-	struct tally_dso *found = NULL;
+	struct tally_dso_path *path = dso_path(dsos, name);
 
-	for (struct tally_dso *dso = dsos->buckets[dso_hash(name)]; dso; dso = dso->next) {
-		if (strcmp(dso->name, name))
-			continue;
-		if (found)
-			return tally_dso_apart(dsos, name);
-		found = dso;
-	}
-	return found ?: dso_new(dsos, name);
+	if (!path)
+		return NULL;
+	if (!path->dsos)
+		path->plain = dso_new(path);
+	return path->dsos && path->dsos->next ? path_apart(path) : path->dsos;
+}
+
+static bool dso_has_build_id(const struct tally_dso *dso, const u8 *build_id, u32 size)
+{
+	return dso->build_id_size == size && !memcmp(dso->build_id, build_id, size);
+}
+
+/* The dso without a recorded build id may be it if nothing else was found in its file. */
+static struct tally_dso *path_take_plain(struct tally_dso_path *path, const u8 *build_id, u32 size)
+{
+	struct tally_dso *dso = path->plain;
+
+	if (!dso || (dso->loaded && !dso_has_build_id(dso, build_id, size)))
+		return NULL;
+	path->plain = NULL;
+	return dso;
 }
 
 /**
@@ -94,24 +157,25 @@ struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name)
 struct tally_dso *tally_dso_of_build_id(struct tally_dsos *dsos, const char *name,
 					const u8 *build_id, u32 size)
 {
-	struct tally_dso *plain = NULL, *dso;
+	struct tally_dso_path *path = dso_path(dsos, name);
+	struct tally_dso **bucket, *dso;
 
+	if (!path)
+		return NULL;
 	if (size > TALLY_BUILD_ID_SIZE)
 		size = TALLY_BUILD_ID_SIZE;
-	for (dso = dsos->buckets[dso_hash(name)]; dso; dso = dso->next) {
-		if (dso->apart || strcmp(dso->name, name))
-			continue;
-		if (dso->build_id_size == size && !memcmp(dso->build_id, build_id, size))
-			break;
-		if (!dso->recorded && !dso->loaded)
-			plain = dso;
-	}
-	if (!dso)
-		dso = plain ?: dso_new(dsos, name);
+	bucket = &dsos->recorded[tally_hash((uintptr_t)path, build_id, size) %
+				 ARRAY_SIZE(dsos->recorded)];
+	for (dso = *bucket; dso; dso = dso->recorded_next)
+		if (dso->name == path->name && dso_has_build_id(dso, build_id, size))
+			return dso;
+	dso = path_take_plain(path, build_id, size) ?: dso_new(path);
 	if (!dso)
 		return NULL;
 	tally_dso_set_build_id(dso, build_id, size);
 	dso->recorded = true;
+	dso->recorded_next = *bucket;
+	*bucket = dso;
 	return dso;
 }
 
@@ -124,19 +188,9 @@ struct tally_dso *tally_dso_of_build_id(struct tally_dsos *dsos, const char *nam
  */
 struct tally_dso *tally_dso_apart(struct tally_dsos *dsos, const char *name)
 {
-	struct tally_dso *dso;
+	struct tally_dso_path *path = dso_path(dsos, name);
 
-	for (dso = dsos->buckets[dso_hash(name)]; dso; dso = dso->next)
-		if (dso->apart && !strcmp(dso->name, name))
-			return dso;
-	dso = dso_new(dsos, name);
-	if (!dso)
-		return NULL;
-	dso->apart = true;
-	dso->loaded = true;
-	dso->stale = true;
-	dso->problem = "several files have had this path, this one's build id is not known";
-	return dso;
+	return path ? path_apart(path) : NULL;
 }
 
 /**
@@ -166,21 +220,32 @@ int tally_dsos_init(struct tally_dsos *dsos, const char *symfs, const char *kall
 	return dsos->kernel ? 0 : -ENOMEM;
 }
 
+static void path_free(struct tally_dso_path *path)
+{
+	struct tally_dso *dso;
+
+	while ((dso = path->dsos)) {
+		path->dsos = dso->next;
+		free(dso->symbols);
+		free(dso->starts);
+		tally_arena_free(&dso->arena);
+		free(dso);
+	}
+	free(path);
+}
+
 /**
  * tally_dsos_free - free a table and what is in it
  * @dsos: table
  */
 void tally_dsos_free(struct tally_dsos *dsos)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(dsos->buckets); i++) {
-		while (dsos->buckets[i]) {
-			struct tally_dso *dso = dsos->buckets[i];
+	for (size_t i = 0; i < ARRAY_SIZE(dsos->paths); i++) {
+		struct tally_dso_path *path;
 
-			dsos->buckets[i] = dso->next;
-			free(dso->symbols);
-			free(dso->starts);
-			tally_arena_free(&dso->arena);
-			free(dso);
+		while ((path = dsos->paths[i])) {
+			dsos->paths[i] = path->next;
+			path_free(path);
 		}
 	}
 	tally_ksymbols_free(dsos->ksymbols);
@@ -417,10 +482,13 @@ static bool dso_is_module(const struct tally_dso *dso, const char *module)
 /* Where a module was while it was recorded; 0 if that is not known. */
 static u64 module_recorded(const struct tally_dsos *dsos, const char *module)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(dsos->buckets); i++)
-		for (const struct tally_dso *dso = dsos->buckets[i]; dso; dso = dso->next)
-			if (dso_is_module(dso, module))
-				return dso->start;
+	const struct tally_dso_path *path;
+
+	for (size_t i = 0; i < ARRAY_SIZE(dsos->paths); i++)
+		for (path = dsos->paths[i]; path; path = path->next)
+			for (const struct tally_dso *dso = path->dsos; dso; dso = dso->next)
+				if (dso_is_module(dso, module))
+					return dso->start;
 	return 0;
 }
 

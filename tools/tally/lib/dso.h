@@ -50,7 +50,8 @@ struct tally_symbol {
  * @nr_symbols: number of them
  * @starts: their first bytes, close together for the search
  * @arena: memory of the names
- * @next: next dso of the table
+ * @next: next dso of the path
+ * @recorded_next: next of the bucket of recorded ones
  */
 struct tally_dso {
 	const char *name;
@@ -69,13 +70,16 @@ struct tally_dso {
 	u64 *starts;
 	struct tally_arena arena;
 	struct tally_dso *next;
+	struct tally_dso *recorded_next;
 };
 
+struct tally_dso_path;
 struct tally_ksymbol;
 
 /**
  * struct tally_dsos - all files with code of a profile
- * @buckets: hash table by name
+ * @paths: paths, each with the dsos of its files
+ * @recorded: dsos with a recorded build id, by this and by path
  * @kernel: dso of the kernel
  * @mark: a symbol of the kernel of which it is known where it was; NULL without
  * @mark_at: where it was
@@ -85,7 +89,8 @@ struct tally_ksymbol;
  * @kallsyms: file with the kernel's symbols
  */
 struct tally_dsos {
-	struct tally_dso *buckets[1024];
+	struct tally_dso_path *paths[1024];
+	struct tally_dso *recorded[8192];
 	struct tally_dso *kernel;
 	const char *mark;
 	u64 mark_at;
@@ -95,6 +100,7 @@ struct tally_dsos {
 	const char *kallsyms;
 };
 
+u32 tally_hash(u64 hash, const void *bytes, size_t size);
 int tally_dsos_init(struct tally_dsos *dsos, const char *symfs, const char *kallsyms);
 void tally_dsos_free(struct tally_dsos *dsos);
 struct tally_dso *tally_dso_get(struct tally_dsos *dsos, const char *name);

@@ -6,6 +6,8 @@
  */
 #include "space.h"
 
+#include "builds.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,38 +51,6 @@ struct comm_name {
 };
 
 /**
- * struct build_row - a build id of a path, by the section or by a record
- * @name: path, a name of @names
- * @pid: process that has mapped the file first, (u32)-1 if it is not known
- * @build_id: build id
- * @size: bytes of it, 0 if it is not known
- * @taken: it is known which file it is
- * @next: next of the bucket
- */
-struct build_row {
-	const char *name;
-	u32 pid;
-	u8 build_id[TALLY_BUILD_ID_SIZE];
-	u32 size;
-	bool taken;
-	struct build_row *next;
-};
-
-/**
- * struct known_file - a file of a path that has several build ids
- * @name: path, a name of @names
- * @id: inode
- * @dso: the file
- * @next: next of the bucket
- */
-struct known_file {
-	const char *name;
-	struct tally_file_id id;
-	struct tally_dso *dso;
-	struct known_file *next;
-};
-
-/**
  * struct tally_space - all threads and mappings
  * @dsos: the files that are mapped
  * @kernel: mappings of the kernel and its modules
@@ -89,8 +59,7 @@ struct known_file {
  * @names: by hash
  * @nr_names: number of them
  * @name_buckets: buckets of @names, a power of two
- * @rows: by path, in their order
- * @files: by path
+ * @builds: build ids of paths
  * @generation: changes with each change of a mapping
  * @last: process that was looked up last
  * @last_thread: thread that was looked up last
@@ -103,8 +72,7 @@ struct tally_space {
 	struct comm_name **names;
 	u32 nr_names;
 	u32 name_buckets;
-	struct build_row *rows[SPACE_BUCKETS];
-	struct known_file *files[SPACE_BUCKETS];
+	struct tally_builds builds;
 	u32 generation;
 	struct process *last;
 	struct thread *last_thread;
@@ -126,6 +94,7 @@ int tally_space_new(struct tally_space **space, const char *symfs, const char *k
 		free(new);
 		return -ENOMEM;
 	}
+	new->builds.dsos = &new->dsos;
 	*space = new;
 	return 0;
 }
@@ -154,8 +123,6 @@ void tally_space_free(struct tally_space *space)
 	for (u32 i = 0; i < SPACE_BUCKETS; i++) {
 		struct process *process;
 		struct thread *thread;
-		struct build_row *row;
-		struct known_file *file;
 
 		while ((process = space->processes[i])) {
 			space->processes[i] = process->next;
@@ -166,16 +133,9 @@ void tally_space_free(struct tally_space *space)
 			space->threads[i] = thread->next;
 			free(thread);
 		}
-		while ((row = space->rows[i])) {
-			space->rows[i] = row->next;
-			free(row);
-		}
-		while ((file = space->files[i])) {
-			space->files[i] = file->next;
-			free(file);
-		}
 	}
 	space_free_names(space);
+	tally_builds_free(&space->builds);
 	free(space->kernel.maps);
 	tally_dsos_free(&space->dsos);
 	free(space);
@@ -210,11 +170,6 @@ static u32 text_hash(const char *text)
 	for (const char *c = text; *c; c++)
 		hash = hash * 33 + (u8)*c;
 	return hash;
-}
-
-static u32 space_hash(const char *text)
-{
-	return text_hash(text) % SPACE_BUCKETS;
 }
 
 /* Doubles the buckets of the names. */
@@ -390,108 +345,6 @@ struct mmap_record {
 #define MMAP2_EXECUTABLE	4
 #define KERNEL_NAME		"[kernel.kallsyms]"
 
-/* The only build id of a path, whatever file it is of; NULL and @several: there are others. */
-static const struct build_row *space_only_row(struct tally_space *space, const char *name,
-					      bool *several)
-{
-	const struct build_row *only = NULL;
-
-	*several = false;
-	for (const struct build_row *row = space->rows[space_hash(name)]; row; row = row->next) {
-		if (strcmp(row->name, name))
-			continue;
-		if (only && (only->size != row->size ||
-			     memcmp(only->build_id, row->build_id, row->size))) {
-			*several = true;
-			return NULL;
-		}
-		only = row;
-	}
-	return only;
-}
-
-static struct tally_dso *row_dso(struct tally_space *space, const struct build_row *row)
-{
-	return row->size ? tally_dso_of_build_id(&space->dsos, row->name, row->build_id,
-						 row->size) :
-			   tally_dso_apart(&space->dsos, row->name);
-}
-
-/* Of a path with several build ids that of the row of the process that is the first to map it. */
-static struct tally_dso *space_known_file(struct tally_space *space, u32 pid, const char *name,
-					  const struct tally_file_id *id)
-{
-	u32 bucket = space_hash(name);
-	struct known_file *file;
-	struct build_row *row;
-
-	for (file = space->files[bucket]; file; file = file->next)
-		if (tally_file_id_same(&file->id, id) && !strcmp(file->name, name))
-			return file->dso;
-	for (row = space->rows[bucket]; row; row = row->next)
-		if (!row->taken && row->pid == pid && !strcmp(row->name, name))
-			break;
-	if (!row)
-		return tally_dso_apart(&space->dsos, name);
-	file = calloc(1, sizeof(*file));
-	if (!file)
-		return NULL;
-	row->taken = true;
-	*file = (struct known_file){ row->name, *id, row_dso(space, row), space->files[bucket] };
-	space->files[bucket] = file;
-	return file->dso;
-}
-
-static struct tally_dso *space_file(struct tally_space *space, u32 pid, const char *name,
-				    const struct tally_file_id *id)
-{
-	const struct build_row *row;
-	bool several;
-
-	if (id->has_build_id && id->size)
-		return tally_dso_of_build_id(&space->dsos, name, id->build_id, id->size);
-	row = space_only_row(space, name, &several);
-	if (row && row->size)
-		return row_dso(space, row);
-	if (!several)
-		return tally_dso_get(&space->dsos, name);
-	return id->has_build_id || !id->inode ? tally_dso_apart(&space->dsos, name) :
-						space_known_file(space, pid, name, id);
-}
-
-static bool row_same(const struct build_row *a, const struct build_row *b)
-{
-	return a->name == b->name && a->pid == b->pid && a->size == b->size &&
-	       !memcmp(a->build_id, b->build_id, sizeof(a->build_id));
-}
-
-static int space_add_row(struct tally_space *space, u32 pid, const char *name, const u8 *bytes)
-{
-	static const u8 none[TALLY_BUILD_ID_SIZE];
-	struct build_row **last = &space->rows[space_hash(name)];
-	struct build_row *row = calloc(1, sizeof(*row));
-
-	if (!row)
-		return -ENOMEM;
-	row->name = space_name(space, name);
-	row->pid = pid;
-	memcpy(row->build_id, bytes, sizeof(row->build_id));
-	/* The size may be left at 0. */
-	row->size = bytes[TALLY_BUILD_ID_SIZE] ?: TALLY_BUILD_ID_SIZE;
-	if (row->size > TALLY_BUILD_ID_SIZE)
-		row->size = TALLY_BUILD_ID_SIZE;
-	if (!memcmp(bytes, none, sizeof(none)))
-		row->size = 0;
-	for (; *last; last = &(*last)->next) {
-		if (!row_same(*last, row))
-			continue;
-		free(row);
-		return 0;
-	}
-	*last = row;
-	return row->size && !row_dso(space, row) ? -ENOMEM : 0;
-}
-
 /* Code that a program writes itself is described in a file of a fixed name. */
 static struct tally_dso *mmap_dso(struct tally_space *space, u32 pid, const char *name,
 				  const struct tally_file_id *id)
@@ -505,7 +358,7 @@ static struct tally_dso *mmap_dso(struct tally_space *space, u32 pid, const char
 	}
 	if (!strncmp(name, KERNEL_NAME, strlen(KERNEL_NAME)))
 		return space->dsos.kernel;
-	return space_file(space, pid, name, id);
+	return tally_builds_file(&space->builds, pid, name, id);
 }
 
 /* The record of the kernel has the name of a symbol behind its own, and the address as offset. */
@@ -711,7 +564,7 @@ static int space_learn_ksymbol(struct tally_space *space, const struct perf_even
 static int space_build_id(struct tally_space *space, u32 pid, const char *name, const u8 *bytes)
 {
 	if (strncmp(name, KERNEL_NAME, strlen(KERNEL_NAME)))
-		return space_add_row(space, pid, name, bytes);
+		return tally_builds_add(&space->builds, pid, name, bytes);
 	space_kernel_id(space, bytes, bytes[TALLY_BUILD_ID_SIZE] ?: TALLY_BUILD_ID_SIZE);
 	return 0;
 }

@@ -12,12 +12,17 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define BASE		0x400000ULL
 #define ID_SIZE		TALLY_BUILD_ID_SIZE
 /* Inodes of files that have had the path of the program. */
 #define OLD		10
 #define NEW		11
+
+/* Records of the cases that measure them. */
+#define MANY		40000
+#define MANY_SECONDS	3
 
 static struct tally_buf records, rows;
 static char data_path[64], program[4096];
@@ -189,6 +194,90 @@ static void ids_of_rows(void)
 	put_mmap(2, NEW, NULL);
 	put_samples(2);
 	has_names("no build id", "1 2 ");
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return time.tv_sec + time.tv_nsec / 1e9;
+}
+
+/* Follows the records of rows and those of mappings; the case is good if that is fast. */
+static void takes_seconds(const char *name)
+{
+	const struct perf_event_header *header;
+	struct tally_space *space = NULL;
+	double start = cpu_seconds();
+	bool good = !tally_space_new(&space, NULL, NULL);
+	size_t at = 0;
+
+	/* Rows, which are the records of a pipe, first. */
+	tally_buf_put(&rows, records.data, records.size);
+	for (; good && at < rows.size; at += header->size) {
+		struct tally_record record = { .header = (const void *)(rows.data + at) };
+
+		header = record.header;
+		good = !tally_space_learn(space, &record) && cpu_seconds() - start < MANY_SECONDS;
+	}
+	ktap_note("%zu of %zu bytes of records in %.2f s", at, rows.size, cpu_seconds() - start);
+	ktap_result(good, name);
+	tally_space_free(space);
+	tally_buf_free(&records);
+	tally_buf_free(&rows);
+}
+
+static const u8 *many_id(u32 number)
+{
+	static u8 id[ID_SIZE];
+
+	memset(id, 0x55, sizeof(id));
+	memcpy(id + 8, &number, sizeof(number));
+	return id;
+}
+
+static void many_of_one_path(void)
+{
+	for (u32 i = 0; i < MANY; i++)
+		put_row(1, many_id(i));
+	takes_seconds("many rows of a path");
+	for (u32 i = 0; i < MANY; i++)
+		put_mmap(1, 0, many_id(i));
+	takes_seconds("many build ids of a path in records of mappings");
+	for (u32 i = 0; i < MANY; i++) {
+		put_row(i, own_id);
+		put_mmap(1, 100 + i, NULL);
+	}
+	takes_seconds("many processes with one build id");
+	for (u32 i = 0; i < MANY; i++) {
+		put_row(1, many_id(i));
+		put_mmap(1, 100 + i, NULL);
+	}
+	takes_seconds("many files of a process");
+}
+
+/* Rows without a turn: their files have build ids by records, or may be several. */
+static void turns_of_rows(void)
+{
+	put_row(1, own_id);
+	put_row(1, other_id);
+	put_mmap(1, 0, own_id);
+	put_sample(1);
+	put_mmap(1, OLD, NULL);
+	put_sample(1);
+	put_mmap(2, 0, own_id);
+	put_sample(2);
+	has_names("a row of a file that has its build id by the record", "1 2 ");
+	put_row(1, other_id);
+	put_row(1, other_id);
+	put_row(1, own_id);
+	put_mmap(1, OLD, NULL);
+	put_mmap(1, NEW, NULL);
+	put_sample(1);
+	put_mmap(2, NEW + 1, NULL);
+	put_sample(2);
+	has_names("equal rows may be of several files", "");
 }
 
 /* What the section has: o for own_id, - for one that is not known, x for another. */
@@ -479,6 +568,8 @@ int main(int argc, char **argv)
 	snprintf(data_path, sizeof(data_path), "/tmp/tally-paths-%d", getpid());
 	ids_of_records();
 	ids_of_rows();
+	turns_of_rows();
+	many_of_one_path();
 	ids_of_objects();
 	order_of_objects();
 	id_below_root();
