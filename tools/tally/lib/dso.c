@@ -425,7 +425,8 @@ static bool kallsyms_read(FILE *file, char *text, size_t size, struct kallsyms_l
 
 	while (fgets(text, size, file)) {
 		line->at = strtoull(text, &end, 16);
-		if (!line->at || *end != ' ' || !strchr("tTwW", end[1]) || end[2] != ' ')
+		if (!line->at || *end != ' ' || !end[1] || !strchr("tTwW", end[1]) ||
+		    end[2] != ' ')
 			continue;
 		line->type = end[1];
 		line->name = end + 3;
