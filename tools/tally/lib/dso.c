@@ -480,8 +480,8 @@ static bool dso_is_module(const struct tally_dso *dso, const char *module)
 	return dso->start && !*module && (*name == '.' || *name == ']');
 }
 
-/* Where a module was while it was recorded; 0 if that is not known. */
-static u64 module_recorded(const struct tally_dsos *dsos, const char *module)
+/* The module of a name; NULL if it was not recorded. */
+static const struct tally_dso *module_recorded(const struct tally_dsos *dsos, const char *module)
 {
 	const struct tally_dso_path *path;
 
@@ -489,8 +489,21 @@ static u64 module_recorded(const struct tally_dsos *dsos, const char *module)
 		for (path = dsos->paths[i]; path; path = path->next)
 			for (const struct tally_dso *dso = path->dsos; dso; dso = dso->next)
 				if (dso_is_module(dso, module))
-					return dso->start;
-	return 0;
+					return dso;
+	return NULL;
+}
+
+/* Was a module recorded at an address? */
+static bool module_covers(const struct tally_dsos *dsos, u64 at)
+{
+	const struct tally_dso_path *path;
+
+	for (size_t i = 0; i < ARRAY_SIZE(dsos->paths); i++)
+		for (path = dsos->paths[i]; path; path = path->next)
+			for (const struct tally_dso *dso = path->dsos; dso; dso = dso->next)
+				if (dso->kernel && dso->start <= at && at < dso->end)
+					return true;
+	return false;
 }
 
 /* Where it is in the boot that the symbols are of. */
@@ -511,20 +524,24 @@ static u64 module_present(FILE *modules, const char *module)
 
 /*
  * Each module is moved by an amount of its own. What of another boot is not known to have been
- * mapped is left out: another thing may have been there.
+ * mapped is left out: another thing may have been there. A kernel that has not moved may be that of
+ * another boot, too: what is where another module was recorded is left out.
  */
 static void kallsyms_module(struct kallsyms *symbols, const struct tally_dsos *dsos,
 			    const char *module)
 {
-	u64 recorded, present;
+	const struct tally_dso *recorded;
+	u64 present;
 
 	if (!strcmp(symbols->module, module))
 		return;
 	snprintf(symbols->module, sizeof(symbols->module), "%s", module);
 	recorded = module_recorded(dsos, module);
 	present = module_present(symbols->modules, module);
-	symbols->module_known = (recorded && present) || !symbols->shift;
-	symbols->module_shift = recorded && present ? recorded - present : 0;
+	symbols->module_known = recorded && present;
+	symbols->module_shift = symbols->module_known ? recorded->start - present : 0;
+	if (!symbols->shift && !symbols->module_known)
+		symbols->module_known = recorded || !module_covers(dsos, present);
 }
 
 static int kallsyms_add(struct kallsyms *symbols, struct tally_dsos *dsos,

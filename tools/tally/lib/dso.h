@@ -41,6 +41,7 @@ struct tally_symbol {
  * @build_id_size: bytes of it, 0 if it is not known
  * @kernel: the kernel or a module of it: symbols are found by address in memory
  * @start: of a module of the kernel: where it was mapped; 0 if that is not known
+ * @end: first address behind it
  * @loaded: symbols were looked for
  * @stale: the file at @name is not the one that was recorded
  * @recorded: @build_id is by the records, not that of the file at @name
@@ -60,6 +61,7 @@ struct tally_dso {
 	u32 build_id_size;
 	bool kernel;
 	u64 start;
+	u64 end;
 	bool loaded;
 	bool stale;
 	bool recorded;

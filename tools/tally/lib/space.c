@@ -368,6 +368,7 @@ static int space_learn_kernel(struct tally_space *space, const struct tally_map 
 	if (map->dso != space->dsos.kernel) {
 		map->dso->kernel = true;
 		map->dso->start = map->start;
+		map->dso->end = map->end;
 		return 0;
 	}
 	name += strlen(KERNEL_NAME);

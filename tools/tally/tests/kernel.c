@@ -208,6 +208,40 @@ static const char other_modules[] =
 	"second 32768 0 - Live 0xffffffffc1000000\n"
 	"far_away 32768 1 second, Live 0xffffffffc1070000\n";
 
+/* The kernel has not moved, but "third" is in the place of "far". */
+static const char unmoved_symbols[] =
+	"ffffffff81000000 T _text\n"
+	"ffffffff81001000 T function\n"
+	"ffffffffc1000100 t three\t[third]\n"
+	"ffffffffc1005000 t bpf_prog\t[bpf]\n"
+	"ffffffffc1020000 t four\t[fourth]\n";
+
+static const char unmoved_modules[] =
+	"third 32768 0 - Live 0xffffffffc1000000\n"
+	"fourth 32768 0 - Live 0xffffffffc1020000\n";
+
+static void boots_without_shift(void)
+{
+	put_maps();
+	put_sample(PERF_RECORD_MISC_KERNEL, FAR + 0x5010);
+	put_sample(PERF_RECORD_MISC_KERNEL, FAR + 0x20010);
+	write_text(modules_path, unmoved_modules);
+	has_frames("another module where one was recorded, below a kernel that has not moved",
+		   unmoved_symbols,
+		   "function+0x10 kfar-away.ko.xz k[second] bpf_prog+0x10 four+0x10");
+	unlink(modules_path);
+}
+
+/* The buffer for lines still has the one before. */
+static void torn_symbols(void)
+{
+	put_sample(PERF_RECORD_MISC_KERNEL, TEXT + 0x2010);
+	has_frames("a line that ends behind its address",
+		   "ffffffff81000000 T _text\n"
+		   "ffffffff81001000 T function\n"
+		   "ffffffff81002000 ", "k[kernel.kallsyms]");
+}
+
 static void other_boots(void)
 {
 	put_maps();
@@ -378,6 +412,8 @@ int main(void)
 	register_symbols();
 	unregister_symbols();
 	other_boots();
+	boots_without_shift();
+	torn_symbols();
 	guests();
 	build_id_of_mapping();
 	many_symbols();
