@@ -40,7 +40,7 @@ static const char * const key_titles[REPORT_KEYS] = {
  * @dso: file
  * @symbol: function; NULL: not known, then @address distinguishes entries
  * @address: address of a function that is not known
- * @mode: what the address is of
+ * @mode: what the address is of, 0 if symbols are not a column
  * @self: weight of the samples in it
  * @total: weight of the samples in it and in what it calls
  * @samples: number of samples in it
@@ -170,7 +170,8 @@ static u64 report_hash(const struct report_entry *key)
 static bool report_equal(const struct report_entry *a, const struct report_entry *b)
 {
 	return a->event == b->event && a->pid == b->pid && a->cpu == b->cpu && a->comm == b->comm &&
-	       a->dso == b->dso && a->symbol == b->symbol && a->address == b->address;
+	       a->dso == b->dso && a->symbol == b->symbol && a->address == b->address &&
+	       a->mode == b->mode;
 }
 
 static u32 *report_slot(const struct report *report, const struct report_entry *key)
@@ -222,7 +223,7 @@ static void report_key(const struct report *report, const struct tally_record *r
 		       struct report_entry *key)
 {
 	*key = (struct report_entry){
-		.event = record->event->index, .symbol = "", .last = ~0ULL, .mode = frame->mode,
+		.event = record->event->index, .symbol = "", .last = ~0ULL,
 	};
 	if (report_has(report, REPORT_COMM))
 		key->comm = tally_space_comm(tally_session_space(report->session), sample->pid,
@@ -235,6 +236,7 @@ static void report_key(const struct report *report, const struct tally_record *r
 		key->dso = frame->dso;
 	if (!report_has(report, REPORT_SYMBOL))
 		return;
+	key->mode = frame->mode;
 	key->symbol = frame->symbol;
 	if (!frame->symbol)
 		key->address = frame->at;
@@ -435,7 +437,9 @@ static void report_print(struct report *report)
 	unsigned int widths[REPORT_KEYS];
 	u32 next = 0;
 
-	qsort_r(report->entries, report->nr, sizeof(*report->entries), report_compare, report);
+	if (report->nr)
+		qsort_r(report->entries, report->nr, sizeof(*report->entries), report_compare,
+			report);
 	tally_tree_order(&report->callers, false);
 	report_widths(report, widths);
 	printf("# Total Lost Samples: %llu\n#\n", report->lost);
