@@ -202,14 +202,18 @@ void record_prepare_attrs(struct tally_events *events, const struct record_setup
 	(sampled ?: side_band)->attr.context_switch = setup->switches;
 }
 
-/* Adds an event without samples. */
+/* Adds an event without samples, which needs no right to measure the kernel. */
 static int add_side_band(struct tally_events *events, struct tally_error *err)
 {
 	int ret = tally_parse_events(events, "dummy/period=1/", err);
+	struct tally_counter *event;
 
 	if (ret < 0)
 		return ret;
-	events->event[events->n - 1].side_band = true;
+	event = &events->event[events->n - 1];
+	event->side_band = true;
+	event->attr.exclude_kernel = 1;
+	event->attr.exclude_hv = 1;
 	return 0;
 }
 

@@ -249,6 +249,19 @@ delay_of_command
 result $? "programs of a command that starts before the delay is over"
 delay_of_all
 result $? "programs that start on all CPUs before the delay is over"
+# records_as_nobody ARGUMENT...: a recording without rights, into a pipe.
+records_as_nobody() {
+	[ "$(id -u)" != 0 ] || set -- setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+	"$@" -o - -- true 2>"$dir/error" >/dev/null
+}
+if records_as_nobody $tally record -e cpu-clock:u; then
+	records_as_nobody $tally record -D 10 -e cpu-clock:u &&
+		! grep 'kernel is not measured' "$dir/error"
+	result $? "a delay without rights leaves nothing out that was named"
+else
+	number=$((number + 1))
+	echo "ok $number - a delay without rights # SKIP $(head -n 1 "$dir/error")"
+fi
 # Busy CPUs make the recording longer than the sleep, and may join two lines.
 shows_progress() {
 	shown='s/^\[ tally record: \([0-9]*\) samples, [0-9]* lost, [0-9.]* MB in .* \]$/\1/p'
