@@ -174,7 +174,8 @@ int tally_builds_add(struct tally_builds *builds, u32 pid, const char *name, con
 		size = TALLY_BUILD_ID_SIZE;
 	if (!memcmp(bytes, none, sizeof(none)))
 		size = 0;
-	row = find_row(builds, turn, bytes, size);
+	/* Only tally notes a file without a build id: each such row is of another file. */
+	row = size ? find_row(builds, turn, bytes, size) : NULL;
 	if (row) {
 		row->again = true;
 		return 0;

@@ -278,6 +278,15 @@ static void turns_of_rows(void)
 	put_mmap(2, NEW + 1, NULL);
 	put_sample(2);
 	has_names("equal rows may be of several files", "");
+	put_row(1, no_id);
+	put_row(1, no_id);
+	put_row(1, own_id);
+	put_mmap(1, OLD, NULL);
+	put_mmap(1, NEW, NULL);
+	put_sample(1);
+	put_mmap(1, NEW + 1, NULL);
+	put_sample(1);
+	has_names("two files without a known build id before one that has it", "1 ");
 }
 
 /* What the section has: o for own_id, - for one that is not known, x for another. */
