@@ -130,10 +130,11 @@ filter cond back/call cond
 # beyond the depth take the places of the oldest ones, which are missing on the way back.
 
 # The callers of hot's samples up to main, a line each. A leaf has no frame: without branch records its caller
-# is missing.
+# is missing. On one CPU: each CPU's event has periods of its own.
 callers() {	# fp|lbr
 	rm -f $data
-	timeout 60 perf record -q -o $data -e instructions:u -c 99991 --call-graph "$1" $hot rounds 3000 >$out 2>&1 &&
+	timeout 60 taskset 1 perf record -q -o $data -e instructions:u -c 99991 --call-graph "$1" $hot rounds 3000 \
+		>$out 2>&1 &&
 		perf script -i $data -F ip,sym 2>>$out | awk '
 			BEGIN { RS = ""; FS = "\n" }
 			{
