@@ -157,6 +157,13 @@ static bool woken_task(void)
 	       expect_eq("while it is enabled", perf_count(fd), 10);
 }
 
+/* A task is in the state of a sleeper before it looks for the last time whether it has to sleep. */
+static void wait_until_it_waits(pid_t sleeper)
+{
+	wait_until_asleep(sleeper);
+	wait_until_asleep(sleeper);
+}
+
 /*
  * A limit of one sample that is set again before each wake-up, on the CPU where the child sleeps or
  * on another one: each has its sample.
@@ -182,7 +189,7 @@ static unsigned int woken_with_limit(int cpu_of_child)
 	fd = MUST(perf_open(&attr, child, 0, -1, 0));
 	told_of_itself(fd, child);
 	for (int i = 0; i < 10; i++) {
-		wait_until_asleep(child);
+		wait_until_it_waits(child);
 		MUST(ioctl(fd, PERF_EVENT_IOC_REFRESH, 1));
 		gate_open(&gate);
 	}
