@@ -499,10 +499,16 @@ void x86_lbr_irq_end(struct x86_pmu_cpu *cpu)
  */
 static int lbr_debug_exception(struct notifier_block *nb, unsigned long reason, void *args)
 {
-	const struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
-	const struct x86_pmu_cpu *cpu = this_cpu_ptr(&x86_pmu_cpu);
+	const struct x86_branch_cpu *br;
+	const struct x86_pmu_cpu *cpu;
 
-	if (reason != DIE_DEBUG || !cpu->branches_on || br->stopped)
+	/* Other reasons can be those of a task that can move. */
+	if (reason != DIE_DEBUG)
+		return NOTIFY_DONE;
+	lockdep_assert_irqs_disabled();
+	br = this_cpu_ptr(&x86_branch_cpu);
+	cpu = this_cpu_ptr(&x86_pmu_cpu);
+	if (!cpu->branches_on || br->stopped)
 		return NOTIFY_DONE;
 	/* An interrupt has left recording off until an event is loaded. */
 	if (cpu->branches_frozen && lbr_freeze_clears_lbr(cpu))

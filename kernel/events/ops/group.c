@@ -284,7 +284,7 @@ static void group_dissolve(struct perf_event *leader)
  * @linked: the whole group leaves, the leader first, and is read as one afterwards
  *
  * The group continues without @event. If that is the leader, each sibling becomes a group of its
- * own. With @linked none of both happens.
+ * own. With @linked neither happens.
  *
  * Context: ctx->lock, where the context may be changed
  */
@@ -294,6 +294,7 @@ void perf_group_detach(struct perf_event *event, bool linked)
 
 	lockdep_assert_held(&event->ctx->lock);
 	if (leader != event) {
+		lockdep_assert(!linked || !(leader->attach_state & PERF_ATTACH_CONTEXT));
 		if (!linked)
 			group_leave(event, perf_group_stop_sibling(event));
 		return;

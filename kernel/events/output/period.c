@@ -53,6 +53,7 @@ static u64 period_slept(struct perf_event *event, u64 time, u64 span)
 {
 	const struct task_struct *task = event->hw.target;
 	struct hw_perf_event *hwc = &event->hw;
+	/* For how long the clock has stood still, less the time for which it has run. */
 	u64 stamp = -READ_ONCE(event->ctx->offset) - time;
 	s64 longer = stamp - hwc->freq_sleep_stamp;
 	unsigned long sleeps = task ? READ_ONCE(task->nvcsw) : 0;

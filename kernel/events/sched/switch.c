@@ -182,6 +182,7 @@ void perf_ctx_sched_out_locked(struct perf_event_context *ctx, const struct task
 	struct perf_event_pmu_context *epc;
 
 	lockdep_assert_held(&ctx->lock);
+	/* First: what is saved and what is loaded again has one time, perf_event_task_clock(). */
 	if (!ctx->frozen)
 		perf_ctx_freeze(ctx, perf_clock());
 	list_for_each_entry(epc, &ctx->counter_list, counter_entry)

@@ -211,8 +211,9 @@ static bool waiting_is_no_sleep(void)
 	pin_to_cpu(0);
 	for (unsigned int i = 0; i < ARRAY_SIZE(child); i++) {
 		child[i] = fork_child();
-		while (!child[i])
-			;
+		if (!child[i])
+			for (;;)
+				;
 	}
 	attr.freq = 1;
 	attr.sample_freq = 20;
@@ -509,9 +510,9 @@ static bool counter_rate_is_limited(void)
 }
 
 /*
- * How often an event got @limit samples from one tick to the next, of how many ticks. A tick that
- * comes late on a slow kernel is short of samples, does not throttle, and adds to the next one:
- * @over is the number of those.
+ * How often an event got @limit samples from one tick to the next, of how many ticks. On a slow
+ * kernel a tick can have too few samples for throttling: they are counted with those of the next
+ * one. @over is the number of ticks with more than @limit.
  */
 static unsigned int ticks_with(unsigned int limit, unsigned int *ticks, unsigned int *over)
 {
