@@ -73,20 +73,9 @@ static bool write_text(const char *path, const char *text)
 
 static bool write_files(const char *symbols)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .sample_period = 1,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN,
-	};
-	struct tally_writer *writer;
-	struct tally_error err;
-
-	if (!write_text(symbols_path, symbols) ||
-	    tally_writer_open(&writer, data_path, 0, 0, &err))
-		return false;
-	tally_writer_add_attr(writer, &attr, "cpu-clock", NULL, 0, &err);
-	tally_stream_write(tally_writer_stream(writer, 0, &err), records.data, records.size);
-	tally_buf_free(&records);
-	return !tally_writer_finish(writer, &err);
+	return write_text(symbols_path, symbols) &&
+	       made_write_one(data_path, PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN,
+			      &records, NULL);
 }
 
 static void add_frame(char *text, size_t size, const struct tally_frame *frame)

@@ -75,6 +75,31 @@ static inline void made_attrs(struct made *made)
 	}
 }
 
+/*
+ * Writes a file of one event with @sample_type, @records and the rows of build ids in @ids, which
+ * can be NULL, and empties both.
+ */
+static inline bool made_write_one(const char *path, u64 sample_type, struct tally_buf *records,
+				  struct tally_buf *ids)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .sample_period = 1, .sample_type = sample_type,
+	};
+	struct tally_writer *writer;
+	struct tally_error err;
+
+	if (tally_writer_open(&writer, path, 0, 0, &err))
+		return false;
+	tally_writer_add_attr(writer, &attr, "cpu-clock", NULL, 0, &err);
+	if (ids && ids->size)
+		tally_writer_feature(writer, TALLY_FEAT_BUILD_ID, ids->data, ids->size, &err);
+	tally_stream_write(tally_writer_stream(writer, 0, &err), records->data, records->size);
+	tally_buf_free(records);
+	if (ids)
+		tally_buf_free(ids);
+	return !tally_writer_finish(writer, &err);
+}
+
 static inline void made_read(struct tally_buf *buf, u64 format)
 {
 	u64 nr = 1, each = 1 + !!(format & PERF_FORMAT_ID) + !!(format & PERF_FORMAT_LOST);

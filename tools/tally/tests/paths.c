@@ -86,22 +86,7 @@ static void put_row(u32 pid, const u8 *id)
 
 static bool write_file(void)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .sample_period = 1,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
-	};
-	struct tally_writer *writer;
-	struct tally_error err;
-
-	if (tally_writer_open(&writer, data_path, 0, 0, &err))
-		return false;
-	tally_writer_add_attr(writer, &attr, "cpu-clock", NULL, 0, &err);
-	if (rows.size)
-		tally_writer_feature(writer, TALLY_FEAT_BUILD_ID, rows.data, rows.size, &err);
-	tally_stream_write(tally_writer_stream(writer, 0, &err), records.data, records.size);
-	tally_buf_free(&records);
-	tally_buf_free(&rows);
-	return !tally_writer_finish(writer, &err);
+	return made_write_one(data_path, PERF_SAMPLE_IP | PERF_SAMPLE_TID, &records, &rows);
 }
 
 /* Which samples have the function's name, as pids; the case is good if they are these. */

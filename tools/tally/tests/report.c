@@ -25,19 +25,7 @@ static void put_samples(void)
 
 static bool write_file(void)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .sample_period = 1,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID,
-	};
-	struct tally_writer *writer;
-	struct tally_error err;
-
-	if (tally_writer_open(&writer, data_path, 0, 0, &err))
-		return false;
-	tally_writer_add_attr(writer, &attr, "cpu-clock", NULL, 0, &err);
-	tally_stream_write(tally_writer_stream(writer, 0, &err), records.data, records.size);
-	tally_buf_free(&records);
-	return !tally_writer_finish(writer, &err);
+	return made_write_one(data_path, PERF_SAMPLE_IP | PERF_SAMPLE_TID, &records, NULL);
 }
 
 /* What the lines without a comment are, blanks apart; the case is good if they are these. */
