@@ -297,7 +297,7 @@ static noinline void x86_select_pair(struct x86_pmu_cpu *cpu, const struct perf_
 /**
  * x86_select_clear - select nothing on a general counter
  * @cpu: this CPU
- * @idx: number of the counter, 0..47, which has no event
+ * @idx: number of the counter, 0..31, which has no event
  *
  * Context: interrupts disabled.
  */

@@ -10,7 +10,7 @@
  * struct hw_perf_event_extra - a register that an event needs beside the counter
  * @config: value for the register
  * @reg: register address
- * @alloc: claimed by this event
+ * @alloc: driver's; x86: 1 if the other register of a pair is used
  * @idx: index in the driver's table
  */
 struct hw_perf_event_extra {
@@ -41,8 +41,9 @@ struct hw_perf_event_extra {
  *
  * @config: event selection, in the driver's format
  * @last_tag: driver's tag of the last programming
- * @config_base: address or extra bits of the control register
- * @event_base: address of the counter
+ * @config_base: address or extra bits of the control register; x86: of a precise event the kind of
+ *	record, see intel/pebs.h
+ * @event_base: address of the counter; x86: of a precise event bits of PEBS_DATA_CFG
  * @event_base_rdpmc: counter number in the format of the user-space read instruction
  * @idx: counter in use, -1 if none
  * @last_cpu: CPU on which @idx was last used

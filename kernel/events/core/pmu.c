@@ -62,7 +62,7 @@ void perf_pmu_cpc_init(struct pmu *pmu, struct perf_cpu_pmu_context *cpc, int cp
 	struct perf_event_pmu_context *epc = &cpc->epc;
 
 	perf_epc_init(epc, pmu);
-	/* Never 0, which means "no CPU side"; the ranges of CPUs do not overlap. */
+	/* Never a value of alone_seq: that of no CPU side. The ranges of CPUs do not overlap. */
 	cpc->cpu_side_seq = ((u64)cpu << 40) + 1;
 	cpc->cpu_supported = true;
 	perf_pmu_timer_setup(cpc, pmu);

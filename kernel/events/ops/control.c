@@ -2,9 +2,10 @@
 /*
  * Enabling, disabling, resetting, changing the period.
  *
- * Functions with the suffix "_locked" or "_here" run under ctx->lock and act on one event.
- * perf_event_disable_local() is called with interrupts off, the others in process context. A
- * request on a file also applies to the event's children and, with a flag, to its group.
+ * Functions with the suffix "_locked" or "_here" run under ctx->lock and act on one event, but
+ * control_set_here() can act on its group, too. For the context of the others see
+ * linux/perf/event.h. A request on a file to enable, disable or reset also applies to the event's
+ * children and, with a flag, to its group; a new period applies to the event of the file alone.
  *
  * Locks: perf_event_call() takes those of all contexts on the event's CPU, but only that of the
  * event's context if that has no part in what others run; perf_event_call_own() never takes more.
@@ -352,7 +353,8 @@ static void control_visit_group(struct perf_event *leader, void (*fn)(struct per
 
 /**
  * perf_event_enable_group - enable all members of a group and their children
- * @leader: leader of the group; without children all members are enabled at the same moment
+ * @leader: leader of the group; if no member can have children or is a breakpoint, all are enabled
+ *	at the same moment
  *
  * Context: may sleep; ctx->mutex is held
  */

@@ -312,8 +312,8 @@ void perf_group_detach(struct perf_event *event, bool linked)
 }
 
 /**
- * perf_group_unlink - take an event of a task that has exited out of what is left of its group
- * @event: detached from its context
+ * perf_group_unlink - take a detached event out of what is left of its group
+ * @event: detached from its context: its task exited, or exec removed its group
  *
  * Context: ctx->lock
  */

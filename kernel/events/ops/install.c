@@ -262,6 +262,7 @@ static void install_invalidate_user(struct perf_event_context *ctx)
  *
  * The other members of a group continue to count. The siblings of a leader become groups of their
  * own. A sibling that depends on the leader (PERF_EV_CAP_SIBLING, its AUX trace) fails instead.
+ * With PERF_REMOVE_GROUP neither happens: the group stops with its leader and stays linked.
  *
  * Context: ctx->lock is held, where the context may be changed
  */

@@ -13,8 +13,8 @@
  * Two bounds keep times without competition from counting for or against a group. pmu_ctx->round,
  * the highest round that was the earliest of a schedule, never decreases, and no group is more than
  * two rounds ahead of it. A group that is behind it has caught up after one slice. A group that is
- * disabled and enabled again keeps its place within these bounds: a program that counts for moments
- * shorter than a slice sees all its groups run.
+ * disabled and enabled again keeps its place within these bounds: all groups of a program that
+ * counts for moments shorter than a slice run.
  *
  * Locks: ctx->lock.
  */

@@ -184,7 +184,7 @@ void perf_adddel_retry(struct perf_event_context *ctx)
 
 /**
  * perf_adddel_group_changed - perf_sched_group_changed() for a PMU without a schedule
- * @leader: leader of the group; queued if and only if it is enabled
+ * @leader: leader of the group; queued if and only if it is enabled and is not being removed
  *
  * Context: ctx->lock, where the context may be changed
  */

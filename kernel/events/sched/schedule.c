@@ -1001,7 +1001,7 @@ void perf_sched_start_without_slots(struct perf_event *leader)
 /**
  * perf_sched_group_changed - act on a change of a group on a PMU of any kind
  * @leader: leader of a group that was enabled or disabled, or that an event joined or left; queued
- *	if and only if it is enabled
+ *	if and only if it is enabled and is not being removed
  *
  * Context: ctx->lock, where the context may be changed
  */

@@ -49,6 +49,7 @@ static DEFINE_PER_CPU(struct pebs_store, pebs_store);
  * @size: bytes of a record
  * @reserve: number of records that can be written until the interrupt arrives
  *
+ * Context: any.
  * Return: bytes, at least those of a record
  */
 unsigned int intel_pebs_threshold(unsigned int space, unsigned int size, unsigned int reserve)
@@ -65,6 +66,7 @@ unsigned int intel_pebs_threshold(unsigned int space, unsigned int size, unsigne
  *
  * The record of the last of them can still be written.
  *
+ * Context: any.
  * Return: number of periods
  */
 u64 intel_pebs_lost(s64 left, u64 period)
