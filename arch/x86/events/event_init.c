@@ -556,7 +556,7 @@ static void x86_event_destroy(struct perf_event *event)
 	if (event->hw.flags & X86_EVENT_BRANCHES)
 		x86_del_exclusive(x86_lbr_exclusive_lbr);
 	if (event->hw.flags & X86_EVENT_PRECISE)
-		intel_pebs_release(event);
+		intel_pebs_drop_groups(event);
 	guard(mutex)(&x86_msrs_lock);
 	if (--x86_msrs_users)
 		return;
@@ -651,7 +651,7 @@ int x86_event_init(struct perf_event *event)
 	if (ret)
 		return ret;
 	if (event->hw.flags & X86_EVENT_PRECISE)
-		intel_pebs_claim(event);
+		intel_pebs_add_groups(event);
 	ret = x86_init_claim(xpmu, event);
 	if (ret) {
 		x86_event_destroy(event);

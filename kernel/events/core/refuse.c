@@ -80,7 +80,7 @@ static noinline struct perf_refusal *refusal_find(struct perf_refusal_bucket *b)
 	return NULL;
 }
 
-static struct perf_refusal *refusal_slot(struct perf_refusal_bucket *b)
+static struct perf_refusal *refusal_way(struct perf_refusal_bucket *b)
 {
 	return refusal_find(b) ?: &b->way[b->next++ % REFUSAL_WAYS];
 }
@@ -104,7 +104,7 @@ int __perf_refuse_3(int err, const char *fmt, u64 arg0, u64 arg1, u64 arg2)
 	struct perf_refusal *r;
 
 	scoped_guard(perf_irqsave, &b->lock) {
-		r = refusal_slot(b);
+		r = refusal_way(b);
 		r->tid = current->pid;
 		r->nr = atomic_inc_return(&nr_refusals);
 		r->start = current->start_boottime;

@@ -43,7 +43,7 @@ struct cross_call {
  * would have activated the context is over. Activate it here, on the only CPU that can be sure that
  * the task is running.
  */
-static void cross_call_claim_current(struct perf_event_context *ctx)
+static void cross_call_activate_current(struct perf_event_context *ctx)
 {
 	if (ctx->task == current && ctx->active_cpu < 0 &&
 	    READ_ONCE(current->perf_event_ctxp) == ctx)
@@ -145,7 +145,7 @@ static void cross_call_here(void *info)
 	struct perf_event_context *ctx = call->ctx;
 
 	if (ctx->cpu < 0) {
-		cross_call_claim_current(ctx);
+		cross_call_activate_current(ctx);
 		/* The task has left this CPU: -EAGAIN stands. */
 		if (ctx != this_cpu_ptr(&perf_cpu_context)->task_ctx)
 			return;

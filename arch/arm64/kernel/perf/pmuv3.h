@@ -203,13 +203,13 @@ int pmuv3_assign(u64 present, struct perf_sched_slot *slot, unsigned int nr, uns
 		 const struct pmuv3_cpu *hint);
 
 /* pmuv3_kvm.c */
-void __pmuv3_kvm_claim(struct pmuv3_cpu *c, u64 counters, struct perf_event *event);
+void __pmuv3_kvm_update(struct pmuv3_cpu *c, u64 counters, struct perf_event *event);
 void __pmuv3_kvm_release(struct pmuv3_cpu *c, u64 counters);
 
-static inline void pmuv3_kvm_claim(struct pmuv3_cpu *c, u64 counters, struct perf_event *event)
+static inline void pmuv3_kvm_update(struct pmuv3_cpu *c, u64 counters, struct perf_event *event)
 {
 	if (unlikely(c->kvm & counters || event->hw.config_base & PMUV3_KVM))
-		__pmuv3_kvm_claim(c, counters, event);
+		__pmuv3_kvm_update(c, counters, event);
 }
 
 static inline void pmuv3_kvm_release(struct pmuv3_cpu *c, u64 counters)

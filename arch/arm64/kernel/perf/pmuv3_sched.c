@@ -125,7 +125,7 @@ static void pmuv3_apply_type(struct pmuv3_cpu *c, struct perf_event *event, unsi
 	} else {
 		pmuv3_write_type(c, idx, hw->config_base);
 	}
-	pmuv3_kvm_claim(c, pmuv3_counters(hw, idx), event);
+	pmuv3_kvm_update(c, pmuv3_counters(hw, idx), event);
 }
 
 static bool pmuv3_no_writes(const struct pmuv3_cpu *c, const struct pmuv3_writes *w)

@@ -211,8 +211,8 @@ int  intel_pebs_init_counters(const struct x86_pmu *xpmu, struct perf_event *eve
 u32  intel_pebs_groups(const struct perf_event *event);
 
 /* pebs_store.c */
-void intel_pebs_claim(const struct perf_event *event);
-void intel_pebs_release(const struct perf_event *event);
+void intel_pebs_add_groups(const struct perf_event *event);
+void intel_pebs_drop_groups(const struct perf_event *event);
 u32  intel_pebs_open_groups(void);
 u64  intel_pebs_config(const struct x86_pmu *xpmu, u32 groups);
 u64  intel_pebs_reset_value(const struct x86_pmu *xpmu, const struct perf_event *event);
@@ -265,8 +265,8 @@ static inline int intel_pebs_init_counters(const struct x86_pmu *xpmu, struct pe
 
 static inline void intel_pebs_set_reload(struct x86_pmu_cpu *cpu, const struct perf_event *event,
 					 unsigned int idx)	{ }
-static inline void intel_pebs_claim(const struct perf_event *event)	{ }
-static inline void intel_pebs_release(const struct perf_event *event)	{ }
+static inline void intel_pebs_add_groups(const struct perf_event *event)	{ }
+static inline void intel_pebs_drop_groups(const struct perf_event *event)	{ }
 static inline u32 intel_pebs_open_groups(void)				{ return 0; }
 static inline u64 intel_pebs_config(const struct x86_pmu *xpmu, u32 groups)	{ return groups; }
 static inline void intel_pebs_suspend(struct x86_pmu_cpu *cpu)	{ }

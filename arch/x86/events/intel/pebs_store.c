@@ -109,7 +109,7 @@ u64 intel_pebs_reset_value(const struct x86_pmu *xpmu, const struct perf_event *
 /* ------------------------------------------------------------------- registers */
 
 /* Where struct debug_store has the reset value of a counter. */
-static unsigned int store_reset_slot(const struct x86_pmu *xpmu, unsigned int idx)
+static unsigned int store_reset_index(const struct x86_pmu *xpmu, unsigned int idx)
 {
 	unsigned int general = xpmu->precise_format < 5 ? MAX_PEBS_EVENTS_FMT4 : MAX_PEBS_EVENTS;
 
@@ -181,7 +181,7 @@ void intel_pebs_cpu_load(struct x86_pmu_cpu *cpu)
 	for (todo = precise; todo; todo &= todo - 1) {
 		unsigned int idx = __ffs64(todo);
 
-		ds->pebs_event_reset[store_reset_slot(cpu->pmu, idx)] =
+		ds->pebs_event_reset[store_reset_index(cpu->pmu, idx)] =
 			cpu->batch & todo & -todo ? store->reset[idx] : 0;
 	}
 	store_set_threshold(cpu, ds, precise);
@@ -482,23 +482,23 @@ static void pebs_count_groups(const struct perf_event *event, int change)
 }
 
 /**
- * intel_pebs_claim - add an event's groups of records
+ * intel_pebs_add_groups - add an event's groups of records
  * @event: event with X86_EVENT_PRECISE, not loaded yet
  *
  * Context: process, may sleep.
  */
-void intel_pebs_claim(const struct perf_event *event)
+void intel_pebs_add_groups(const struct perf_event *event)
 {
 	pebs_count_groups(event, 1);
 }
 
 /**
- * intel_pebs_release - remove an event's groups of records
- * @event: event after intel_pebs_claim(), not loaded any more
+ * intel_pebs_drop_groups - remove an event's groups of records
+ * @event: event after intel_pebs_add_groups(), not loaded any more
  *
  * Context: process, may sleep.
  */
-void intel_pebs_release(const struct perf_event *event)
+void intel_pebs_drop_groups(const struct perf_event *event)
 {
 	pebs_count_groups(event, -1);
 }

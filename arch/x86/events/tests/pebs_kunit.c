@@ -583,13 +583,13 @@ static void groups_are_those_of_open_events(struct kunit *test)
 		kunit_skip(test, "precise events are open");
 	large->hw.event_base = both;
 	small->hw.event_base = INTEL_PEBS_GPRS;
-	intel_pebs_claim(large);
+	intel_pebs_add_groups(large);
 	KUNIT_EXPECT_EQ(test, intel_pebs_open_groups(), both);
-	intel_pebs_claim(small);
+	intel_pebs_add_groups(small);
 	KUNIT_EXPECT_EQ(test, intel_pebs_open_groups(), both);
-	intel_pebs_release(large);
+	intel_pebs_drop_groups(large);
 	KUNIT_EXPECT_EQ(test, intel_pebs_open_groups(), INTEL_PEBS_GPRS);
-	intel_pebs_release(small);
+	intel_pebs_drop_groups(small);
 	KUNIT_EXPECT_EQ(test, intel_pebs_open_groups(), 0);
 }
 

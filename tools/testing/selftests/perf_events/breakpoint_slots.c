@@ -431,7 +431,7 @@ static bool modify_with_unused_branches(void)
 }
 
 /* arm64 has separate registers for data and instructions: all of those for data may be in use. */
-static bool modify_without_a_slot_keeps_the_old_one(void)
+static bool modify_without_a_register_fails(void)
 {
 	struct perf_event_attr attr = bp_attr(HW_BREAKPOINT_W, &target.word[0], 8);
 	int fd[MAX_SLOTS + 1], x = bp_open(HW_BREAKPOINT_X, watched_function, X_LEN, 0, -1);
@@ -479,7 +479,7 @@ static const struct test tests[] = {
 	{ "modify moves a breakpoint", modify_moves_it },
 	{ "modify reaches the children", modify_reaches_the_children },
 	{ "modify: an invalid change keeps the old one", modify_invalid_keeps_the_old_one },
-	{ "modify: without a slot the old one is kept", modify_without_a_slot_keeps_the_old_one },
+	{ "modify: without a free register the old one is kept", modify_without_a_register_fails },
 	{ "modify: a selection of branches that is not used", modify_with_unused_branches },
 	{ "modify: no other event", only_a_breakpoint_is_modified },
 };
