@@ -40,16 +40,22 @@
 /* attr.config2 */
 #define AMD_IBS_SWFILT		BIT_ULL(0)	/* exclude_user and exclude_kernel drop samples */
 
+/* More than a counter can count from one start on. */
+#define AMD_IBS_START		BIT_ULL(32)
+
 /**
  * struct amd_ibs_cpu - the counter of a CPU
  * @event: event on the counter; NULL: none
  * @start: count from which the counter was started, events
+ * @accounted: events since the start that are part of the event's count, below AMD_IBS_START;
+ *	multiples of AMD_IBS_START are the number of starts
  * @running: the counter runs, or has a sample
  * @leaving: the counter was stopped, and an interrupt may be on the way
  */
 struct amd_ibs_cpu {
 	struct perf_event	*event;
 	u64			start;
+	local64_t		accounted;
 	bool			running;
 	bool			leaving;
 };
@@ -126,6 +132,7 @@ static void amd_ibs_account(struct amd_ibs *ibs, struct perf_event *event, u64 c
 
 	n -= random * (event->hw.flags & AMD_IBS_HALF ? 8 : 7);
 	event->hw.flags ^= random * AMD_IBS_HALF;
+	n -= local64_read(&this_cpu_ptr(ibs->cpu)->accounted) % AMD_IBS_START;
 	local64_add(n, &event->count);
 	local64_sub(n, &event->hw.period_left);
 }
@@ -165,9 +172,11 @@ static u64 amd_ibs_ctl(const struct amd_ibs *ibs, const struct perf_event *event
 /* @random: low bits of the op counter from which it starts, in the control register */
 static void amd_ibs_enable(const struct amd_ibs *ibs, const struct perf_event *event, u64 random)
 {
+	struct amd_ibs_cpu *cpu = this_cpu_ptr(ibs->cpu);
 	u64 ctl = amd_ibs_ctl(ibs, event) | random;
 
-	this_cpu_ptr(ibs->cpu)->start = FIELD_GET(AMD_IBS_OP_RANDOM, random);
+	cpu->start = FIELD_GET(AMD_IBS_OP_RANDOM, random);
+	local64_set(&cpu->accounted, (local64_read(&cpu->accounted) | (AMD_IBS_START - 1)) + 1);
 	/* These families need the enable bit to be cleared before the maximum changes. */
 	if (!ibs->is_op && boot_cpu_data.x86 >= 0x16 && boot_cpu_data.x86 <= 0x18)
 		wrmsrl(ibs->msr, ctl);
@@ -238,9 +247,28 @@ static void amd_ibs_del(struct perf_event *event, int flags)
 	this_cpu_ptr(to_amd_ibs(event->pmu)->cpu)->event = NULL;
 }
 
-/* The count is brought up to date by samples, and when the event stops. */
+/*
+ * The counter continues. Its interrupt accounts the events up to a sample: these are the same or more
+ * if a random start is taken for the highest mean. An interrupt in here starts the counter again.
+ */
 static void amd_ibs_read(struct perf_event *event)
 {
+	struct amd_ibs *ibs = to_amd_ibs(event->pmu);
+	struct amd_ibs_cpu *cpu = this_cpu_ptr(ibs->cpu);
+	s64 before = local64_read(&cpu->accounted), n;
+	u64 ctl;
+
+	if (!READ_ONCE(cpu->running))
+		return;
+	rdmsrl(ibs->msr, ctl);
+	if (ctl & ibs->valid)
+		return;
+	n = amd_ibs_counted(ibs, ctl) - 8 * amd_ibs_is_random_fetch(ibs, event) -
+	    before % AMD_IBS_START;
+	if (n <= 0 || local64_cmpxchg(&cpu->accounted, before, before + n) != before)
+		return;
+	local64_add(n, &event->count);
+	local64_sub(n, &event->hw.period_left);
 }
 
 /* -------------------------------------------------------------------- samples */
@@ -432,13 +460,15 @@ static u64 amd_ibs_config_period(const struct amd_ibs *ibs, u64 config)
 
 /*
  * A period is rounded down to a multiple of 16, and up to the fewest events. Without a period
- * config has the maximum.
+ * config has the maximum, which is none of a frequency.
  */
 static int amd_ibs_init_period(struct amd_ibs *ibs, struct perf_event *event)
 {
 	struct hw_perf_event *hwc = &event->hw;
 	u64 config = event->attr.config;
 
+	if (!is_sampling_event(event) && event->attr.freq)
+		return perf_refuse(-EINVAL, "sample_freq: must not be 0");
 	if (!is_sampling_event(event)) {
 		event->attr.sample_period = amd_ibs_config_period(ibs, config);
 		hwc->sample_period = event->attr.sample_period;
