@@ -116,6 +116,65 @@ static bool changes_running(void)
 	return ok;
 }
 
+/* A mapped event of a task that has exited. */
+static struct area open_unused_area(void)
+{
+	pid_t pid = fork_waiting_child();
+	struct area area = open_of_task(pid, true);
+
+	kill_child(pid);
+	return area;
+}
+
+/*
+ * The trace of a child on CPU 0, which is not switched out, ends in one area and begins in another.
+ * Only the second one has a record.
+ */
+static bool child_changes_area(void)
+{
+	struct perf_event_attr attr = aux_attr(RANGE_BYTES);
+	struct gate ready = gate_new();
+	struct area a, c;
+	uint64_t head;
+	bool good;
+	pid_t pid;
+	int fd;
+
+	if (pin_to_cpu(1))
+		skip_case("there is one CPU");
+	a = open_unused_area();
+	c = open_unused_area();
+	attr.disabled = 0;
+	attr.inherit = 1;
+	fd = MUST(perf_open(&attr, 0, 0, -1, 0));
+	MUST(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, a.fd));
+	pid = fork_child();
+	if (!pid) {
+		pin_to_cpu(0);
+		gate_open(&ready);
+		for (;;)
+			;
+	}
+	gate_wait(&ready);
+	sleep_ms(5);
+	records_of(&a);
+	head = a.user->aux_head;
+	MUST(ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, c.fd));
+	good = expect_eq("SET_OUTPUT: bytes in the old area", a.user->aux_head - head,
+			 RANGE_BYTES) &
+	       expect_eq("SET_OUTPUT: bytes in the new area", c.user->aux_head, 0);
+	kill_child(pid);
+	good &= expect_eq("exit: bytes in the old area", a.user->aux_head - head, RANGE_BYTES) &
+		expect_eq("exit: bytes in the new area", c.user->aux_head, RANGE_BYTES) &
+		expect_eq("records in the old area", records_of(&a), 0) &
+		expect_eq("records in the new area", records_of(&c), 1) &
+		expect(words_are_right(&c, 0, RANGE_BYTES), "words in the new area");
+	close(fd);
+	close_area(&c);
+	close_area(&a);
+	return good;
+}
+
 /* The area outlives the mappings of the event that fills it. */
 static bool unmapped_by_one(void)
 {
@@ -696,6 +755,7 @@ static const struct test tests[] = {
 	{ "SET_OUTPUT to the area of another PMU is refused", redirect_to_other_pmu },
 	{ "a running event leaves its area by SET_OUTPUT", leaves_running },
 	{ "a running event changes its area by SET_OUTPUT", changes_running },
+	{ "a running event of a child changes its area by SET_OUTPUT", child_changes_area },
 	{ "an area is unmapped by one of two events", unmapped_by_one },
 	{ "an area is unmapped from the buffer of a counting event", unmapped_beside_a_page },
 	{ "the data are unmapped before an area of the same buffer", unmapped_before_the_area },

@@ -170,11 +170,86 @@ static bool pause_from_start(void)
 	return pause_and_resume(true);
 }
 
+/* One round of a child: a fault resumes its trace, and a system call pauses it again. */
+static void resume_and_pause(void)
+{
+	fault_pages(1);
+	syscall(__NR_getppid);
+}
+
+/* A group of a trace and what resumes and pauses it, for children on CPU 0. */
+static struct area open_inherited_group(void)
+{
+	struct perf_event_attr attr = aux_attr(RANGE_BYTES);
+	struct area area;
+
+	attr.inherit = 1;
+	attr.aux_start_paused = 1;
+	attr.sample_type = PERF_SAMPLE_TID;
+	attr.sample_id_all = 1;
+	area = open_data(attr);
+	if (map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
+		fail_case("mmap of the AUX area");
+	attr = perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	attr.inherit = 1;
+	attr.sample_period = 1;
+	attr.exclude_kernel = 1;
+	attr.aux_resume = 1;
+	MUST(perf_open(&attr, 0, 0, area.fd, 0));
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = tracepoint_id("syscalls/sys_enter_getppid");
+	attr.exclude_kernel = 0;
+	attr.aux_resume = 0;
+	attr.aux_pause = 1;
+	MUST(perf_open(&attr, 0, 0, area.fd, 0));
+	return area;
+}
+
+/* AUX records with this PID, which is the last field. */
+static unsigned int records_of_task(struct area *area, pid_t pid)
+{
+	struct aux_record record;
+	unsigned int n = 0;
+
+	while (next_aux_record(area, &record))
+		n += record.size == RANGE_BYTES &&
+		     (uint32_t)area_word(area, area->tail - 8) == (uint32_t)pid;
+	return n;
+}
+
+static bool pause_in_child(void)
+{
+	struct gate go = gate_new(), done = gate_new();
+	struct area area;
+	bool good;
+	pid_t pid;
+
+	MUST(pin_to_cpu(0));
+	area = open_inherited_group();
+	event_enable(area.fd);
+	pid = fork_worker(&go, &done, resume_and_pause);
+	/* After its first rounds the child has no other faults. */
+	for (int i = 0; i < 3; i++) {
+		gate_open(&go);
+		gate_wait(&done);
+	}
+	records_of_task(&area, pid);
+	for (int i = 0; i < 10; i++) {
+		gate_open(&go);
+		gate_wait(&done);
+	}
+	good = expect_eq("traces of a child in ten rounds", records_of_task(&area, pid), 10);
+	kill_child(pid);
+	close_area(&area);
+	return good;
+}
+
 static const struct test tests[] = {
 	{ "a sample holds the newest part of the AUX area", sampled_area },
 	{ "a sample holds the whole AUX area", sampled_whole_area },
 	{ "aux_pause and aux_resume of a running trace", pause_running },
 	{ "aux_pause and aux_resume with aux_start_paused", pause_from_start },
+	{ "aux_pause and aux_resume in an inherited group", pause_in_child },
 };
 
 TESTS_MAIN_SETUP(tests, aux_setup)

@@ -7,6 +7,7 @@
  * the compiler from changing frames and calls. Run as root.
  */
 #include "expect.h"
+#include "records.h"
 #include "workloads.h"
 
 #include <signal.h>
@@ -14,6 +15,7 @@
 
 #define DEPTH	12
 #define MAX_IPS	2048
+#define LONGEST	65528	/* bytes of a record */
 
 static long page;
 
@@ -215,6 +217,48 @@ static bool chain_limits(void)
 	return ok;
 }
 
+/* A record has a size of 16 bits: what it has no room for are the outermost callers. */
+static bool longest_chain(void)
+{
+	struct perf_event_attr attr = chain_attr();
+	long most = sysctl_get("perf_event_max_stack", 127);
+	const struct perf_event_header *h;
+	const uint64_t *words;
+	char *p = fresh_pages(1);
+	uint64_t reading[2], equal = 0;
+	struct ring ring;
+	bool good;
+	int fd;
+
+	if (!kernel_gives_reasons())
+		skip_case("this kernel cuts the size of such a record, not the chain");
+	MUST(sysctl_set("perf_event_max_stack", 16384));
+	attr.exclude_callchain_kernel = 1;
+	attr.read_format = PERF_FORMAT_LOST;
+	fd = MUST(perf_open(&attr, 0, -1, -1, 0));
+	if (!ring_map(&ring, fd, 32))
+		fail_case("mmap");
+	call_recurse((volatile char *)&chain.samples, 9000);	/* maps stack and code */
+	event_enable(fd);
+	call_recurse(p, 9000);
+	event_disable(fd);
+	MUST(read(fd, reading, sizeof(reading)));
+	h = ring_find(&ring, PERF_RECORD_SAMPLE);
+	good = expect_eq("faults", reading[0], 1) & expect_eq("lost", reading[1], 0) &
+	       expect_eq("bytes of the sample", h ? h->size : 0, LONGEST);
+	words = (const uint64_t *)(ring.record + sizeof(*h));
+	if (good) {
+		good = expect_eq("entries", words[0], LONGEST / 8 - 2) &
+		       expect_eq("the first", words[1], (uint64_t)PERF_CONTEXT_USER);
+		for (unsigned int i = 3; i < LONGEST / 8 - 1; i++)
+			equal += words[i] == words[3];
+		good &= expect_eq("returns to one place", equal, LONGEST / 8 - 4);
+	}
+	ring_unmap(&ring);
+	close(fd);
+	return good & !sysctl_set("perf_event_max_stack", most);
+}
+
 /* The limits cannot be changed while an event uses them. */
 static bool busy_limits(void)
 {
@@ -351,6 +395,7 @@ static const struct test tests[] = {
 	{ "the chain of a fault in the kernel, and each part alone", kernel_chain },
 	{ "a chain begins with the caller of the hook", callers_of_hooks },
 	{ "sample_max_stack and the sysctls limit a chain", chain_limits },
+	{ "a chain longer than a record is cut at its end", longest_chain },
 	{ "the sysctls are busy while an event takes chains", busy_limits },
 	{ "a traced function in the middle of a sample", traced_output },
 };

@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "processes.h"
 #include "readings.h"
+#include "records.h"
 #include "require.h"
 #include "workloads.h"
 
@@ -247,6 +248,27 @@ static bool refresh_counts_down(void)
 	return good & expect_eq("enabled", perf_count(fd), 65);
 }
 
+/* A REFRESH adds to what is left of the one before. */
+static bool refresh_adds_up(void)
+{
+	struct perf_event_attr attr = fault_attr();
+	struct ring ring;
+	bool good;
+	int fd;
+
+	attr.sample_period = 1;
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 1))
+		fail_case("mmap");
+	warm_up();
+	MUST(ioctl(fd, PERF_EVENT_IOC_REFRESH, 3));
+	fault_pages(1);
+	MUST(ioctl(fd, PERF_EVENT_IOC_REFRESH, 3));
+	fault_pages(20);
+	good = expect_eq("faults until disabled", perf_count(fd), 6);
+	return good & expect_eq("samples", ring_count(&ring, PERF_RECORD_SAMPLE), 6);
+}
+
 static bool refresh_needs_sampling(void)
 {
 	struct perf_event_attr attr = fault_attr();
@@ -345,6 +367,43 @@ static bool prctl_switches_own_events(void)
 	good &= expect_eq("mine", perf_count(mine), PAGES);
 	good &= expect_eq("its sibling", perf_count(sibling), PAGES);
 	good &= expect_between("the child's, that I opened", perf_count(its), PAGES, PAGES + 10);
+	kill_child(pid);
+	return good;
+}
+
+/* What children have inherited is switched with the event of the caller. */
+static bool prctl_switches_children(void)
+{
+	struct perf_event_attr attr = fault_attr();
+	struct gate go = gate_new(), done = gate_new();
+	bool good = true;
+	pid_t pid;
+	int fd;
+
+	attr.inherit = 1;
+	fd = open_self(&attr, -1);
+	pid = fork_child();
+	if (!pid) {
+		for (;;) {
+			gate_wait(&go);
+			fault_pages(PAGES);
+			gate_open(&done);
+		}
+	}
+	gate_open(&go);		/* maps what the child needs */
+	gate_wait(&done);
+	warm_up();
+	good &= expect_eq("disabled", perf_count(fd), 0);
+	for (unsigned int turn = 1; turn <= 2; turn++) {
+		MUST(prctl(PR_TASK_PERF_EVENTS_ENABLE));
+		gate_open(&go);
+		gate_wait(&done);
+		MUST(prctl(PR_TASK_PERF_EVENTS_DISABLE));
+		good &= expect_eq("enabled", perf_count(fd), turn * PAGES);
+		gate_open(&go);
+		gate_wait(&done);
+		good &= expect_eq("disabled again", perf_count(fd), turn * PAGES);
+	}
 	kill_child(pid);
 	return good;
 }
@@ -582,12 +641,14 @@ static const struct test tests[] = {
 	{ "RESET, ENABLE and DISABLE reach children", reset_with_children },
 	{ "IOC_ID", event_ids },
 	{ "REFRESH disables after so many overflows", refresh_counts_down },
+	{ "REFRESH adds to the overflows that are left", refresh_adds_up },
 	{ "REFRESH is refused for counting events", refresh_needs_sampling },
 	{ "PERIOD: values that are refused", period_values },
 	{ "PERIOD takes effect at once", period_takes_effect },
 	{ "an unknown ioctl", unknown_ioctl },
 	{ "SIGIO for each record", signals_per_record },
 	{ "prctl switches the events that the caller opened", prctl_switches_own_events },
+	{ "prctl switches what children have inherited", prctl_switches_children },
 	{ "prctl leaves out the events that were closed", prctl_skips_closed_events },
 	{ "prctl leaves the events that others opened", prctl_leaves_foreign_events },
 	{ "a copied descriptor keeps the event", descriptor_is_passed_on },

@@ -159,6 +159,35 @@ static bool largest_group(void)
 	       expect_between("bytes", n, 15000, 16384);
 }
 
+/* The read of one sibling limits a group whose other members are read alone. */
+static bool sibling_limits_group(void)
+{
+	struct perf_event_attr attr = sw_format(DUMMY, PERF_FORMAT_GROUP | PERF_FORMAT_ID |
+						PERF_FORMAT_LOST | FORMAT_TIMES);
+	struct perf_event_attr alone = sw_attr(DUMMY);
+	struct rlimit many = { 4096, 4096 };
+	int leader, sibling, fd = 0, nr = 2;
+	static uint64_t room[4096];
+	bool good;
+
+	MUST(setrlimit(RLIMIT_NOFILE, &many));
+	leader = open_self(&alone, -1);
+	sibling = open_self(&attr, leader);
+	for (; nr < 2000; nr++) {
+		fd = perf_open(&alone, 0, -1, leader, 0);
+		if (fd < 0)
+			break;
+	}
+	good = expect_refused("one more", fd, E2BIG, "read_format");
+	good &= expect_refused("one more with a large format",
+			       perf_open(&attr, 0, -1, leader, 0), E2BIG, "read_format");
+	/* Three words for the group and three for each member. */
+	good &= expect_eq("members", nr, (16384 / 8 - 3) / 3);
+	good &= expect_eq("bytes", read(sibling, room, sizeof(room)),
+			  8 * words_of(attr.read_format, nr));
+	return good & expect_eq("members of the reading", room[0], nr);
+}
+
 /* The other members of a group keep counting, in order, when one is closed. */
 /* A task's exit ends its events and leaves their groups to be read. */
 static bool members_are_closed_after_exit(void)
@@ -211,6 +240,45 @@ static bool members_leave(void)
 	good &= expect_eq("second", r.member[1].id, id_of(fd[1]));
 	good &= expect_eq("third", r.member[2].id, id_of(fd[3]));
 	good &= expect_eq("fourth", r.member[3].id, id_of(fd[4]));
+	return good;
+}
+
+/* A group from which a member was closed is inherited as it is, and is read with the child's. */
+static bool closed_before_fork(void)
+{
+	struct gate go = gate_new(), done = gate_new();
+	struct perf_event_attr attr = sw_format(PERF_COUNT_SW_PAGE_FAULTS,
+						PERF_FORMAT_GROUP | PERF_FORMAT_ID);
+	struct reading r;
+	bool good = true;
+	int fd[3];
+	pid_t pid;
+
+	attr.disabled = 1;
+	attr.inherit = 1;
+	attr.exclude_kernel = 1;
+	for (int i = 0; i < 3; i++)
+		fd[i] = open_self(&attr, i ? fd[0] : -1);
+	close(fd[1]);
+	pid = fork_child();
+	while (!pid) {
+		gate_wait(&go);
+		fault_pages(40);
+		gate_open(&done);
+	}
+	gate_open(&go);		/* maps what the child needs */
+	gate_wait(&done);
+	MUST(ioctl(fd[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP));
+	gate_open(&go);
+	gate_wait(&done);
+	MUST(ioctl(fd[0], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP));
+	if (!read_in_format(fd[0], attr.read_format, &r) || !expect_eq("members", r.nr, 2))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		good &= expect_eq("id", r.member[i].id, id_of(fd[2 * i]));
+		good &= expect_eq("faults", r.member[i].value, 40);
+	}
+	kill_child(pid);
 	return good;
 }
 
@@ -731,7 +799,9 @@ static const struct test tests[] = {
 	{ "a sibling reads its group", sibling_reads_group },
 	{ "ids are unique and rising", ids_are_unique },
 	{ "the largest group", largest_group },
+	{ "the read of one sibling limits its group", sibling_limits_group },
 	{ "members leave a group", members_leave },
+	{ "a member leaves a group before it is inherited", closed_before_fork },
 	{ "members are closed after their task has ended", members_are_closed_after_exit },
 	{ "siblings outlive their leader", siblings_outlive_leader },
 	{ "a disabled leader disables its group", leader_rules },

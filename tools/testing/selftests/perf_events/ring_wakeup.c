@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Readers of the ring buffer are woken: poll(), epoll, SIGIO, hang-up. Run as root. */
 #include "fault_ring.h"
+#include "processes.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -415,6 +416,40 @@ static bool hangup_at_exit(void)
 	return ok;
 }
 
+/* An inherited event hangs up when neither its task nor a child of it is left. */
+static bool hangup_of_last_child(void)
+{
+	struct gate go = gate_new(), end = gate_new();
+	struct perf_event_attr attr = sw_attr(PERF_COUNT_SW_DUMMY);
+	struct fault_ring ring;
+	uint64_t begin;
+	bool good;
+	pid_t pid;
+
+	attr.inherit = 1;
+	pid = fork_child();
+	if (!pid) {
+		gate_wait(&go);
+		if (!fork()) {
+			gate_wait(&end);
+			sleep_ms(200);
+		}
+		_exit(0);
+	}
+	ring = fault_ring_of(perf_open(&attr, pid, 0, -1, 0), 1, PROT_READ | PROT_WRITE);
+	good = expect_eq("while the task is there", poll_events(ring.fd, 0), 0);
+	gate_open(&go);
+	good &= child_succeeded(pid);
+	good &= expect_eq("while its child is there", poll_events(ring.fd, 500), 0);
+	begin = monotonic_ns();
+	gate_open(&end);
+	good &= expect_eq("when the child exits", poll_events(ring.fd, 20000), POLLHUP);
+	good &= expect_between("without the timeout, ns", monotonic_ns() - begin, 0,
+			       15 * NSEC_PER_SEC);
+	fault_ring_close(&ring);
+	return good;
+}
+
 static const struct test tests[] = {
 	{ "poll() is woken once for each wakeup_events samples", poll_wakeup_events },
 	{ "poll() is woken at wakeup_watermark, or at half of the buffer", poll_watermark },
@@ -428,6 +463,7 @@ static const struct test tests[] = {
 	{ "100000 records to a parallel reader, 4 pages", parallel_small },
 	{ "100000 records to a parallel reader, 1024 pages", parallel_large },
 	{ "POLLHUP when the task exits", hangup_at_exit },
+	{ "POLLHUP when the last child exits", hangup_of_last_child },
 };
 
 TESTS_MAIN_SETUP(tests, fault_ring_setup)

@@ -461,28 +461,32 @@ static bool page_size_of_address(void)
 	return good;
 }
 
-static bool time_of_clockid(void)
+/* A sample lies between two readings of its clock. */
+static bool has_time_of(const char *what, clockid_t clock)
 {
 	struct perf_event_attr attr = fault_attr(1, PERF_SAMPLE_TIME);
-	struct timespec t[2];
 	struct perf_event_header *h;
+	uint64_t before, after;
 	struct sample s = {};
 	int fd;
 	bool ok;
 
 	attr.use_clockid = 1;
-	attr.clockid = CLOCK_MONOTONIC;
+	attr.clockid = clock;
 	fd = open_mapped(&attr, 1);
-	clock_gettime(CLOCK_MONOTONIC, &t[0]);
+	before = clock_ns(clock);
 	count_faults(fd, fresh_pages(1), 1);
-	clock_gettime(CLOCK_MONOTONIC, &t[1]);
+	after = clock_ns(clock);
 	h = ring_find(&ring, PERF_RECORD_SAMPLE);
-	ok = expect_between("use_clockid: CLOCK_MONOTONIC",
-			    h && sample_parse(&s, h, &attr) ? s.time : 0,
-			    t[0].tv_sec * 1000000000ULL + t[0].tv_nsec,
-			    t[1].tv_sec * 1000000000ULL + t[1].tv_nsec);
+	ok = expect_between(what, h && sample_parse(&s, h, &attr) ? s.time : 0, before, after);
 	close_mapped(fd);
 	return ok;
+}
+
+static bool time_of_clockid(void)
+{
+	return has_time_of("use_clockid: CLOCK_MONOTONIC", CLOCK_MONOTONIC) &
+	       has_time_of("use_clockid: CLOCK_MONOTONIC_RAW", CLOCK_MONOTONIC_RAW);
 }
 
 /* A record of raw_syscalls:sys_enter: common fields, then the number of the system call. */

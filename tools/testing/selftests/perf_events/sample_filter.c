@@ -100,6 +100,64 @@ static uint32_t program_id(int program)
 	return about.id;
 }
 
+/* Programs are freed soon after their last user. */
+static bool program_is_freed(const char *what, uint32_t id)
+{
+	union bpf_attr attr = { .prog_id = id };
+	int fd = -1;
+
+	for (int i = 0; i < 1000; i++) {
+		fd = sys_bpf(BPF_PROG_GET_FD_BY_ID, &attr);
+		if (fd < 0)
+			break;
+		close(fd);
+		usleep(5000);
+	}
+	return expect_errno(what, fd, ENOENT);
+}
+
+/* Attaches the program to the event, which is its only user then. The file of the link, or -1. */
+static int attach_alone(int program, int fd, bool linked)
+{
+	union bpf_attr create = {
+		.link_create = {
+			.prog_fd	= program,
+			.target_fd	= fd,
+			.attach_type	= BPF_PERF_EVENT,
+		},
+	};
+	int link = -1;
+
+	if (linked)
+		link = MUST(sys_bpf(BPF_LINK_CREATE, &create));
+	else
+		MUST(ioctl(fd, PERF_EVENT_IOC_SET_BPF, program));
+	close(program);
+	return link;
+}
+
+/* An event that is closed keeps its program no longer, nor does a link. */
+static bool bpf_is_freed(void)
+{
+	static const char *const what[] = { "SET_BPF: the program", "BPF link: the program" };
+	struct perf_event_attr attr = fault_attr(1, PERF_SAMPLE_ADDR);
+	bool ok = true;
+
+	for (int linked = 0; linked < 2; linked++) {
+		int program = bpf_load_constant(BPF_PROG_TYPE_PERF_EVENT, 0);
+		union bpf_attr by_id = { .prog_id = program_id(program) };
+		int fd = open_mapped(&attr, 4), link = attach_alone(program, fd, linked);
+
+		count_faults(fd, fresh_pages(5), 5);
+		ok &= expect_eq("samples", ring_count(&ring, PERF_RECORD_SAMPLE), 0);
+		close(MUST(sys_bpf(BPF_PROG_GET_FD_BY_ID, &by_id)));
+		close(link);
+		close_mapped(fd);
+		ok &= program_is_freed(what[linked], by_id.prog_id);
+	}
+	return ok;
+}
+
 /* The query returns all programs of the tracepoint, also those of other events. */
 static bool bpf_query(void)
 {
@@ -143,6 +201,7 @@ static const struct test tests[] = {
 	{ "a filter of a tracepoint", tracepoint_filter },
 	{ "a BPF program drops or passes samples", bpf_answers },
 	{ "a BPF link holds the program until it is closed", bpf_link },
+	{ "a program is freed when its event is closed", bpf_is_freed },
 	{ "QUERY_BPF lists the programs of all events of a tracepoint", bpf_query },
 };
 

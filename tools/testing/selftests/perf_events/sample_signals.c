@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <linux/sched.h>
 
 #ifndef TRAP_PERF
 # define TRAP_PERF 6
@@ -187,6 +188,47 @@ static bool sigtrap_inherited(void)
 	return ok;
 }
 
+/* The status of a child that clone3() makes with these flags, and that touches @p. */
+static int status_of_clone(uint64_t flags, char *p, unsigned int nr)
+{
+	struct clone_args args = { .flags = flags, .exit_signal = SIGCHLD };
+	int status = -1;
+	pid_t child = MUST(syscall(__NR_clone3, &args, sizeof(args)));
+
+	if (!child) {
+		touch_pages(p, nr);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return status;
+}
+
+/* CLONE_CLEAR_SIGHAND leaves no handler: a signal of an inherited event would end the child. */
+static bool sigtrap_cleared(void)
+{
+	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	struct perf_event_attr attr = trap_attr();
+	char *p = fresh_pages(100);
+	uint64_t first;
+	bool good;
+	int fd;
+
+	attr.inherit = 1;
+	sigaction(SIGTRAP, &action, NULL);
+	fd = MUST(perf_open(&attr, 0, -1, -1, 0));
+	event_enable(fd);
+	good = expect_eq("without handlers: status",
+			 status_of_clone(CLONE_CLEAR_SIGHAND, p, 100), 0);
+	first = perf_count(fd);
+	good &= expect_eq("with a handler: status", status_of_clone(0, p, 100), 0);
+	event_disable(fd);
+	/* The parent has some after each fork. */
+	good &= expect_between("without handlers: faults", first, 0, 50);
+	good &= expect_between("with a handler: faults", perf_count(fd) - first, 100, 150);
+	close(fd);
+	return good;
+}
+
 /* The event is closed, or the task exits, while the signal is pending. */
 static bool sigtrap_blocked(void)
 {
@@ -227,6 +269,7 @@ static const struct test tests[] = {
 	{ "a clock stops in its own handler after IOC_REFRESH", clock_refresh },
 	{ "sigtrap: one synchronous signal for each fault", sigtrap_per_fault },
 	{ "sigtrap: an inherited clock sends the type of a software event", sigtrap_inherited },
+	{ "sigtrap: CLONE_CLEAR_SIGHAND inherits no event", sigtrap_cleared },
 	{ "sigtrap: a blocked signal stays pending, over close and exit", sigtrap_blocked },
 };
 

@@ -73,6 +73,40 @@ static bool fork_record(void)
 	return ok;
 }
 
+/* FORK and EXIT are also for events that request names or mappings alone. */
+static bool fork_without_task(void)
+{
+	static const char *const what[] = { "comm", "mmap", "mmap_data" };
+	bool good = true;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(what); i++) {
+		struct perf_event_attr attr = sideband_attr();
+		struct task *r;
+		pid_t child;
+
+		attr.comm = i == 0;
+		attr.mmap = i == 1;
+		attr.mmap_data = i == 2;
+		attr.inherit = 1;
+		open_sideband(&ring, &attr, 0, 0);
+		while (ring_next(&ring))
+			;	/* the mapping of the buffer is one of data */
+		child = fork();
+		if (!child)
+			_exit(0);
+		waitpid(child, NULL, 0);
+		r = (void *)ring_next(&ring);
+		good &= expect(r && r->h.type == PERF_RECORD_FORK && r->pid == (uint32_t)child &&
+			       r->ppid == (uint32_t)getpid(), "%s: FORK first", what[i]);
+		r = (void *)ring_next(&ring);
+		good &= expect(r && r->h.type == PERF_RECORD_EXIT && r->pid == (uint32_t)child &&
+			       r->ppid == (uint32_t)getpid(), "%s: EXIT second", what[i]);
+		good &= expect(!ring_next(&ring), "%s: nothing else", what[i]);
+		close_sideband(&ring);
+	}
+	return good;
+}
+
 static void *fork_here(void *tid)
 {
 	pid_t child = fork();
@@ -187,6 +221,7 @@ static bool switch_record(void)
 	return ok;
 }
 
+/* No other event needs the scheduler's hooks, which are disabled a second after their last user. */
 static bool switch_cpu_record(void)
 {
 	struct perf_event_attr attr = sideband_attr();
@@ -198,6 +233,7 @@ static bool switch_cpu_record(void)
 	int fd;
 	bool ok;
 
+	sleep_ms(2000);
 	attr.context_switch = 1;
 	attr.disabled = 1;
 	fd = open_sideband(&ring, &attr, -1, 0);
@@ -288,15 +324,45 @@ static bool records_of_a_cpu(void)
 	return ok;
 }
 
+/* An event of a task that is bound to a CPU gets what the task does on that CPU. */
+static bool records_of_a_task_on_a_cpu(void)
+{
+	struct perf_event_attr attr = sideband_attr();
+	const struct comm *c;
+	bool good = true;
+
+	if (pin_to_cpu(1))
+		skip_case("no second CPU");
+	attr.comm = 1;
+	pin_to_cpu(0);
+	open_sideband(&ring, &attr, 0, 0);
+	for (int i = 0; i < 5; i++) {
+		MUST(pin_to_cpu(1));
+		prctl(PR_SET_NAME, "on-cpu-1");
+		good &= expect(!ring_next(&ring), "nothing on CPU 1");
+		MUST(pin_to_cpu(0));
+		prctl(PR_SET_NAME, "on-cpu-0");
+		c = (void *)ring_next(&ring);
+		good &= expect(c && c->h.type == PERF_RECORD_COMM && !strcmp(c->name, "on-cpu-0") &&
+			       record_trailer(&c->h)->cpu == 0, "COMM on CPU 0");
+		good &= expect(!ring_next(&ring), "COMM on CPU 0: once");
+	}
+	close_sideband(&ring);
+	return good;
+}
+
 static const struct test tests[] = {
 	{ "COMM: a task changes its name", comm_record },
 	{ "FORK and EXIT of a child", fork_record },
+	{ "FORK and EXIT for events with comm, mmap or mmap_data alone", fork_without_task },
 	{ "FORK names the forking thread, EXIT the process", fork_by_thread },
 	{ "exec of a child: its records in their order", exec_order },
 	{ "SWITCH of a task", switch_record },
 	{ "SWITCH_CPU_WIDE names the other task", switch_cpu_record },
 	{ "an event gets no records that it did not ask for", unwanted_records },
 	{ "an event of a CPU gets the records of that CPU", records_of_a_cpu },
+	{ "an event of a task that is bound to a CPU gets those of that CPU",
+	  records_of_a_task_on_a_cpu },
 };
 
 /* "exit": the program that exec_order() runs. */

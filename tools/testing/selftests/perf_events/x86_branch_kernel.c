@@ -402,6 +402,37 @@ static bool both_filters(void)
 	return filters_are_exact(BOTH);
 }
 
+/* Branches of user space alone, and those that the kernel takes part in. */
+static void count_levels(const struct sample *s, bool first __maybe_unused, void *data)
+{
+	const struct perf_branch_entry *e = entries_of(s);
+	unsigned int *nr = data;
+
+	for (unsigned int i = 0; i < *s->branches; i++)
+		nr[is_kernel(e[i].from) || is_kernel(e[i].to)]++;
+}
+
+/* A filter that names no level has those of the event. */
+static bool levels_by_default(void)
+{
+	bool good = true;
+
+	need_branches();
+	need_short_interrupts();
+	for (int in_kernel = 0; in_kernel < 2; in_kernel++) {
+		struct perf_event_attr attr = branch_attr(PERF_SAMPLE_BRANCH_ANY);
+		unsigned int nr[2] = { 0, 0 };
+
+		attr.exclude_kernel = !in_kernel;
+		/* As many samples as the buffer has room for. */
+		look_at_samples(&attr, CALLS / 10, 1, count_levels, nr);
+		good &= expect(nr[0] > 0, "branches of user space: %u", nr[0]);
+		good &= expect(!nr[1] == !in_kernel, "branches of the kernel: %u, %s", nr[1],
+			       in_kernel ? "expected some" : "expected none");
+	}
+	return good;
+}
+
 /* -------------------------------------------------------------------- the interrupt */
 
 /**
@@ -455,6 +486,7 @@ static const struct test tests[] = {
 	{ "a filter selects branches of the kernel", kernel_filters },
 	{ "a filter leaves branches of the kernel out", user_filters },
 	{ "a filter selects branches of both levels", both_filters },
+	{ "without a level a filter has those of the event", levels_by_default },
 	{ "a sample does not show its interrupt", interrupt_is_not_shown },
 };
 
