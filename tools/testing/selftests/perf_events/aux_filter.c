@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Address filters: the trace of the PMU is the start and size of each range it was given. */
 #include "aux.h"
+#include "require.h"
 
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -245,6 +246,78 @@ static bool inherited_ranges(void)
 	return ok;
 }
 
+/* Sleeps until the gate is open, or runs until *@stop is set. */
+static pid_t fork_inheritor(struct gate *gate, bool runs, volatile bool *stop)
+{
+	pid_t pid = fork_child();
+
+	if (pid)
+		return pid;
+	MUST(pin_to_cpu(0));
+	while (runs && !*stop)
+		run_loop(1000);
+	if (!runs)
+		gate_wait(gate);
+	_exit(0);
+}
+
+/* Sets a filter of a mapped file when a child has the event: its next bursts have the range. */
+static bool later_filter(struct area *area, const char *text, bool runs)
+{
+	bool *stop = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct gate gate = gate_new();
+	bool good;
+	pid_t pid;
+
+	pid = fork_inheritor(&gate, runs, stop);
+	if (runs)
+		sleep_ms(100);
+	else
+		wait_until_asleep(pid);
+	good = expect_eq("errno of the filter", filter_errno(area, text), 0);
+	while (next_aux_record(area, &(struct aux_record){}))
+		;
+	*stop = true;
+	gate_open(&gate);
+	good &= child_succeeded(pid);
+	munmap(stop, page);
+	return good & expect(bursts_of(area, pid), "filters set while a child %s",
+			     runs ? "runs" : "sleeps");
+}
+
+static bool filter_reaches_children(void)
+{
+	static const char *name = "/tmp/aux.filter";
+	struct perf_event_attr attr = aux_attr(RANGE_BYTES);
+	int file = open(name, O_RDWR | O_CREAT, 0700);
+	char text[128];
+	bool good = true;
+
+	require_cpus(2);
+	MUST(pin_to_cpu(1));
+	if (file < 0 || ftruncate(file, page))
+		fail_case(name);
+	map_to_execute(MAPPED_BY_SECOND, file);
+	snprintf(text, sizeof(text), "filter 0x40/0x20@%s", name);
+	attr.config1 = WORDS_RANGES;
+	attr.inherit = 1;
+	attr.sample_id_all = 1;
+	attr.sample_type = PERF_SAMPLE_TID;
+	for (int runs = 0; runs < 2; runs++) {
+		struct area area = open_data(attr);
+
+		if (map_aux(&area, AUX_PAGES, PROT_READ | PROT_WRITE))
+			fail_case("mmap of the AUX area");
+		event_enable(area.fd);
+		good &= later_filter(&area, text, runs);
+		close_area(&area);
+	}
+	munmap(MAPPED_BY_SECOND, page);
+	close(file);
+	unlink(name);
+	return good;
+}
+
 static bool refused_filters(void)
 {
 	static const struct {
@@ -296,6 +369,7 @@ static const struct test tests[] = {
 	{ "filters of a file follow its mappings", file_ranges },
 	{ "filters of a file of an overlay", overlay_ranges },
 	{ "a child two forks away has its parent's mappings", inherited_ranges },
+	{ "a filter reaches children that have the event already", filter_reaches_children },
 	{ "filters that are refused", refused_filters },
 };
 

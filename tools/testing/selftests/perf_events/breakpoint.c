@@ -108,6 +108,59 @@ static bool counts_only_while_enabled(void)
 	return good;
 }
 
+/*
+ * Writes of the kernel that are hits, of 100. On arm64 none: MDSCR_EL1.KDE, which enables debug
+ * exceptions in the kernel, is set only for kernel addresses.
+ */
+#ifdef __aarch64__
+#define KERNEL_HITS	0
+#else
+#define KERNEL_HITS	100
+#endif
+
+/* The kernel writes to the word: each byte that is read from a pipe is one access. */
+static void read_from_pipe(unsigned int times)
+{
+	char byte = 0;
+	int fd[2];
+
+	MUST(pipe2(fd, O_CLOEXEC));
+	for (unsigned int i = 0; i < times; i++)
+		MUST(write(fd[1], &byte, 1));
+	while (times--)
+		MUST(read(fd[0], (void *)&target.byte[0], 1));
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static bool counts_writes_of(const char *modes)
+{
+	bool user = strchr(modes, 'u'), kernel = strchr(modes, 'k');
+	struct perf_event_attr attr = bp_attr(HW_BREAKPOINT_W, &target.word[0], 8);
+	uint64_t n;
+	bool good;
+	int fd;
+
+	attr.exclude_user = !user;
+	attr.exclude_kernel = !kernel;
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)
+		return expect_errno("open", fd, 0);
+	ktap_note("breakpoint:%s", modes);
+	read_from_pipe(100);
+	n = perf_count(fd);
+	good = expect_eq("writes of the kernel", n, kernel ? KERNEL_HITS : 0);
+	write_words(&target.word[0], 30);
+	good &= expect_eq("writes of the program", perf_count(fd) - n, user ? 30 : 0);
+	close(fd);
+	return good;
+}
+
+static bool counts_the_modes_it_does_not_exclude(void)
+{
+	return counts_writes_of("uk") & counts_writes_of("u") & counts_writes_of("k");
+}
+
 /* Two tasks alternate on one CPU, each watched at the same address. */
 static bool a_switch_keeps_tasks_apart(void)
 {
@@ -289,6 +342,7 @@ static const struct test tests[] = {
 	{ "counts each execution", counts_each_execution },
 	{ "watches no byte more than asked", watches_no_byte_more_than_asked },
 	{ "counts only while enabled", counts_only_while_enabled },
+	{ "counts the modes that it does not exclude", counts_the_modes_it_does_not_exclude },
 	{ "a switch keeps tasks apart", a_switch_keeps_tasks_apart },
 	{ "a CPU breakpoint counts its CPU", a_cpu_breakpoint_counts_its_cpu },
 	{ "children inherit a breakpoint", children_inherit_it },

@@ -381,6 +381,47 @@ static bool modify_reaches_the_children(void)
 	return good;
 }
 
+static void write_two_bytes(void)
+{
+	for (int n = 0; n < 30; n++)
+		target.byte[0] = n;
+	for (int n = 0; n < 100; n++)
+		target.byte[1] = n;
+}
+
+/* What is counted of those writes here and in a child that is forked now. */
+static uint64_t count_of_two_bytes(int fd)
+{
+	uint64_t before = perf_count(fd);
+	pid_t pid = fork_child();
+
+	write_two_bytes();
+	if (!pid)
+		_exit(0);
+	if (!child_succeeded(pid))
+		fail_case("a child");
+	return perf_count(fd) - before;
+}
+
+/* A shorter range is that of this task, and of children that are forked later. */
+static bool modify_shortens_it(void)
+{
+	struct perf_event_attr attr = bp_attr(HW_BREAKPOINT_W, &target.word[0], 8);
+	bool good;
+	int fd;
+
+	attr.inherit = 1;
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)
+		return expect_errno("open", fd, 0);
+	good = expect_eq("writes to 8 bytes", count_of_two_bytes(fd), 2 * 130);
+	attr.bp_len = 1;
+	good &= expect_errno("modify", modify_event(fd, &attr), 0);
+	good &= expect_eq("writes to one byte", count_of_two_bytes(fd), 2 * 30);
+	close(fd);
+	return good;
+}
+
 static bool modify_invalid_keeps_the_old_one(void)
 {
 	const struct perf_event_attr old = bp_attr(HW_BREAKPOINT_W, &target.word[0], 8);
@@ -478,6 +519,7 @@ static const struct test tests[] = {
 	{ "ptrace: an invalid change keeps the old one", ptrace_invalid_keeps_the_old_one },
 	{ "modify moves a breakpoint", modify_moves_it },
 	{ "modify reaches the children", modify_reaches_the_children },
+	{ "modify shortens a breakpoint, also for later children", modify_shortens_it },
 	{ "modify: an invalid change keeps the old one", modify_invalid_keeps_the_old_one },
 	{ "modify: without a free register the old one is kept", modify_without_a_register_fails },
 	{ "modify: a selection of branches that is not used", modify_with_unused_branches },

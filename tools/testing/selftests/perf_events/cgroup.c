@@ -150,6 +150,40 @@ static bool running_task_moves(void)
 	return good;
 }
 
+/*
+ * A task moves one that sleeps on the same CPU into the cgroup: the CPU goes on with the task that
+ * runs, whose faults are those of the root.
+ */
+static bool sleeping_task_moves(void)
+{
+	struct worker w;
+	uint64_t before;
+	int dir, fd;
+	bool good = true;
+
+	need_cgroups();
+	dir = make_cgroup("a");
+	MUST(pin_to_cpu(0));
+	w = worker_new(0);
+	fd = open_soft(PERF_COUNT_SW_PAGE_FAULTS, dir, 0);
+	fault_pages(2 * PAGES);
+	before = read_timed_count(fd).value;
+	for (int i = 0; i < 10; i++) {
+		wait_until_asleep(w.pid);
+		move_to(w.pid, "a");
+		fault_pages(2 * PAGES);
+		move_to_root(w.pid);
+	}
+	good = expect_eq("faults of the mover", read_timed_count(fd).value - before, 0);
+	move_to(w.pid, "a");
+	worker_round(&w);
+	good &= counts_rounds("faults of the one that was moved", fd, 1);
+	kill_child(w.pid);
+	close(fd);
+	remove_cgroup("a");
+	return good;
+}
+
 /* cgroup-switches: one for each switch of the CPU between two cgroups. */
 static bool cgroup_switches(void)
 {
@@ -382,6 +416,7 @@ static const struct test tests[] = {
 	{ "cgroups below count, too", hierarchy_counts },
 	{ "a task moves between cgroups", task_moves },
 	{ "a task moves while it runs", running_task_moves },
+	{ "a task that sleeps is moved by one that runs", sleeping_task_moves },
 	{ "cgroup-switches", cgroup_switches },
 	{ "a cgroup is removed", cgroup_is_removed },
 	{ "members fork and exit", members_fork_and_exit },

@@ -88,6 +88,86 @@ static bool refuses_what_it_cannot(void)
 				     EINVAL, NULL);
 }
 
+/* Is the common event that the core implements in sysfs? */
+static bool in_sysfs(const char *event)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), PMU_DIR "%s/events/%s", pmu_name, event);
+	return event && !access(path, F_OK);
+}
+
+/* A generic event is the common event of the core, if that is implemented. */
+static bool generic_events_are_in_sysfs(void)
+{
+	static const struct {
+		uint64_t	config;
+		const char	*name, *other;
+	} generic[] = {
+		{ PERF_COUNT_HW_CPU_CYCLES, "cpu_cycles" },
+		{ PERF_COUNT_HW_INSTRUCTIONS, "inst_retired" },
+		{ PERF_COUNT_HW_CACHE_REFERENCES, "l1d_cache" },
+		{ PERF_COUNT_HW_CACHE_MISSES, "l1d_cache_refill" },
+		{ PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "br_retired", "pc_write_retired" },
+		{ PERF_COUNT_HW_BRANCH_MISSES, "br_mis_pred" },
+		{ PERF_COUNT_HW_BUS_CYCLES, "bus_cycles" },
+		{ PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "stall_frontend" },
+		{ PERF_COUNT_HW_STALLED_CYCLES_BACKEND, "stall_backend" },
+		{ PERF_COUNT_HW_REF_CPU_CYCLES, "no common event" },
+	};
+	unsigned int counted = 0;
+	bool good = true;
+
+	need_pmu();
+	for (unsigned int i = 0; i < ARRAY_SIZE(generic); i++) {
+		struct perf_event_attr attr = hw_attr(generic[i].config, "uk");
+		bool there = in_sysfs(generic[i].name) || in_sysfs(generic[i].other);
+		int fd = perf_open(&attr, 0, -1, -1, 0);
+
+		good &= expect_errno(generic[i].name, fd, there ? 0 : ENOENT);
+		counted += there;
+		if (fd >= 0)
+			close(fd);
+	}
+	return good & expect_between("events that are counted", counted, 1, 9);
+}
+
+/* Instructions of a loop and of 1000 system calls; @modes: those of user space or of the kernel. */
+static uint64_t instructions_of(const char *modes, bool host, bool guest)
+{
+	struct perf_event_attr attr = hw_attr(PERF_COUNT_HW_INSTRUCTIONS, modes);
+	uint64_t n;
+	int fd;
+
+	attr.exclude_host = !host;
+	attr.exclude_guest = !guest;
+	fd = open_self(&attr, -1);
+	event_enable(fd);
+	run_loop(100000);
+	for (int i = 0; i < 1000; i++)
+		short_syscall();
+	event_disable(fd);
+	n = perf_count(fd);
+	close(fd);
+	return n;
+}
+
+/* The host is this kernel and its user space, whichever exception levels they have. */
+static bool host_is_kernel_and_user(void)
+{
+	uint64_t user;
+
+	need_pmu();
+	require_exact_instructions();
+	user = instructions_of("u", true, true);
+	return expect_between("user space", user, LOOP_INSNS(100000), LOOP_INSNS(150000)) &
+	       expect_near("host in user space", instructions_of("u", true, false), user, 20) &
+	       expect_between("host in the kernel", instructions_of("k", true, false), 50000,
+			      10000000) &
+	       expect_eq("guests in user space", instructions_of("u", false, true), 0) &
+	       expect_eq("guests in the kernel", instructions_of("k", false, true), 0);
+}
+
 static bool index_is_0_without_the_sysctl(void)
 {
 	volatile struct perf_event_mmap_page *page;
@@ -256,6 +336,55 @@ static bool counters_of_others_are_zero(void)
 	}
 	kill_child(partner);
 	return good & expect_between("looks", looks, 1, 20);
+}
+
+static uint64_t selected_counter(void)
+{
+	uint64_t value;
+
+	asm volatile("mrs %0, pmselr_el0" : "=r" (value));
+	return value;
+}
+
+/* A task on the same CPU that selects a counter each time that it runs; counts its turns. */
+static pid_t selecting_partner(volatile unsigned int *turns)
+{
+	pid_t pid = fork_child();
+
+	if (pid)
+		return pid;
+	open_readable(INSTRUCTIONS, CONFIG1_RDPMC);
+	for (;;) {
+		++*turns;
+		asm volatile("msr pmselr_el0, %0" : : "r" (3ul));
+		sched_yield();
+	}
+}
+
+/* User space may write the number of a counter to PMSELR_EL0; the next task does not read it. */
+static bool selection_of_others_is_hidden(void)
+{
+	volatile unsigned int *turns = mmap(NULL, getpagesize(), PROT_READ | PROT_WRITE,
+					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned int looks = 0, shown = 0;
+	pid_t partner;
+
+	need_user_access();
+	if (!kernel_gives_reasons())
+		skip_case("this kernel shows the selection of another task");
+	open_readable(INSTRUCTIONS, CONFIG1_RDPMC);
+	partner = selecting_partner(turns);
+	sleep_ms(50);
+	for (int round = 0; round < 100; round++) {
+		unsigned int before = *turns;
+
+		sched_yield();
+		looks += *turns != before;
+		shown += selected_counter() != 0;
+	}
+	kill_child(partner);
+	return expect_between("looks after turns of the other", looks, 20, 100) &
+	       expect_eq("selections of the other", shown, 0);
 }
 
 /* A task without such an event gets SIGILL, whatever task ran before. */
@@ -583,6 +712,8 @@ static bool sampling_needs_an_interrupt(void)
 static const struct test tests[] = {
 	{ "sysfs shows events, fields and capabilities", sysfs_describes_it },
 	{ "events that the PMU cannot count are refused", refuses_what_it_cannot },
+	{ "generic events are counted if they are in sysfs", generic_events_are_in_sysfs },
+	{ "what excludes the host excludes its kernel and user space", host_is_kernel_and_user },
 	{ "user page: index 0 while the sysctl is off", index_is_0_without_the_sysctl },
 	{ "user page: index 0 without the request for it", index_is_0_without_asking },
 	{ "cycles are those of the thread", cycles_are_the_threads_own },
@@ -592,6 +723,7 @@ static const struct test tests[] = {
 	{ "user space reads the same after a change of the period", user_reads_past_a_period },
 	{ "user space reads the same across switches", count_survives_switches },
 	{ "counters of other tasks read as 0", counters_of_others_are_zero },
+	{ "the selection of another task reads as 0", selection_of_others_is_hidden },
 	{ "a task without such an event may not read", others_may_not_read },
 	{ "a task may read while its event is disabled", stopped_event_may_be_read },
 	{ "a task may read while its event waits", waiting_event_may_be_read },

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tracepoints, kprobes and uprobes as counters: each call is counted, of this task and of children
- * that inherit the event, and privileges are checked. Run as root.
+ * that inherit the event, those in the kernel unless it is excluded; the call chains of probes; and
+ * privileges are checked. Run as root.
  */
 #include "events.h"
 #include "expect.h"
@@ -30,9 +31,11 @@ PROBED(0)
 PROBED(1)
 PROBED(2)
 PROBED(3)
+PROBED(4)
 
 static void (*const probed[])(void) = {
 	probed_function_0, probed_function_1, probed_function_2, probed_function_3,
+	probed_function_4,
 };
 
 static void call_all(int n)
@@ -150,6 +153,84 @@ static bool uprobe_counts(void)
 	return ok;
 }
 
+#define HITS	100
+
+/*
+ * Hits are counted and sampled if the mode of their registers is not excluded. @in_kernel: that of
+ * this event; @more: what the kernel may add to the hits.
+ */
+static bool excludes_kernel(const char *what, struct perf_event_attr attr, void (*hit)(void),
+			    bool in_kernel, unsigned int more)
+{
+	static struct ring ring;
+	bool ok = true;
+
+	attr.disabled = 1;
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_IP;
+	for (int exclude = 0; exclude < 2; exclude++) {
+		unsigned int least = exclude && in_kernel ? 0 : HITS, samples;
+		int fd;
+
+		attr.exclude_kernel = exclude;
+		fd = MUST(perf_open(&attr, 0, -1, -1, 0));
+		if (!ring_map(&ring, fd, 16))
+			fail_case("mmap");
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+		for (int i = 0; i < HITS; i++)
+			hit();
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+		samples = ring_count(&ring, PERF_RECORD_SAMPLE);
+		ok &= expect_between(what, perf_count(fd), least, least ? least + more : 0) &
+		      expect_eq("samples", samples, perf_count(fd));
+		ring_unmap(&ring);
+		close(fd);
+	}
+	return ok;
+}
+
+static void call_getppid(void)
+{
+	syscall(__NR_getppid);
+}
+
+static void sleep_shortly(void)
+{
+	usleep(1000);
+}
+
+static struct perf_event_attr tracepoint_attr(const char *name)
+{
+	int id = tracepoint_id(name);
+
+	if (id < 0)
+		skip_case("no such tracepoint");
+	return perf_attr(PERF_TYPE_TRACEPOINT, id);
+}
+
+/* The registers of a system call are those of user space, as those of a uprobe. */
+static bool kernel_is_excluded(void)
+{
+	extern char __executable_start[];
+	struct perf_event_attr kprobe = perf_attr(perf_pmu_type("kprobe"), 0);
+	struct perf_event_attr uprobe = perf_attr(perf_pmu_type("uprobe"), 0);
+	static char path[256];
+
+	if (perf_pmu_type("kprobe") < 0 || perf_pmu_type("uprobe") < 0)
+		skip_case("no PMU");
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) <= 0)
+		fail_case("/proc/self/exe");
+	kprobe.config1 = (uintptr_t)getppid_function;
+	uprobe.config1 = (uintptr_t)path;
+	uprobe.config2 = (uintptr_t)probed[4] - (uintptr_t)__executable_start;
+	return excludes_kernel("sched_switch", tracepoint_attr("sched/sched_switch"),
+			       sleep_shortly, true, HITS) &
+	       excludes_kernel("kprobe", kprobe, call_getppid, true, 0) &
+	       excludes_kernel("sys_enter_getppid", tracepoint_attr("syscalls/sys_enter_getppid"),
+			       call_getppid, false, 0) &
+	       excludes_kernel("uprobe", uprobe, probed[4], false, 0);
+}
+
 /*
  * chain_top() calls chain_outer(), which calls chain_first(), which jumps to chain_second(), which
  * writes to *@page. All have frames, but chain_first(), which needs none.
@@ -227,6 +308,73 @@ static bool chain_with_return_probes(void)
 			 (uintptr_t)chain_outer_back) &
 	       expect_eq("its caller", s.callchain[4], (uintptr_t)chain_top_back);
 }
+
+#ifdef __x86_64__
+/*
+ * entry_top() calls entry_outer(), which calls the function. Its first instruction is what the
+ * probe replaces: before push %rbp the frame is that of the caller.
+ */
+void entry_top(void (*function)(void));
+void entry_push(void);
+void entry_endbr(void);
+void entry_nop(void);
+extern const char entry_top_back[], entry_outer_back[];
+
+asm(".text\n.globl entry_top, entry_top_back, entry_outer_back\n"
+	".globl entry_push, entry_endbr, entry_nop\n"
+	"entry_top: push %rbp; mov %rsp, %rbp; call entry_outer\n"
+	"entry_top_back: pop %rbp; ret\n"
+	"entry_outer: push %rbp; mov %rsp, %rbp; call *%rdi\n"
+	"entry_outer_back: pop %rbp; ret\n"
+	"entry_push: push %rbp; mov %rsp, %rbp; pop %rbp; ret\n"
+	"entry_endbr: endbr64; push %rbp; mov %rsp, %rbp; pop %rbp; ret\n"
+	"entry_nop: nop; push %rbp; mov %rsp, %rbp; pop %rbp; ret\n");
+
+static bool chain_at_entry(const char *what, void (*function)(void), bool entry)
+{
+	extern char __executable_start[];
+	struct perf_event_attr attr = perf_attr(perf_pmu_type("uprobe"), 0);
+	static char path[256];
+	static struct ring ring;
+	struct perf_event_header *h;
+	struct sample s = { 0 };
+	bool ok;
+	int fd;
+
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) <= 0)
+		fail_case("/proc/self/exe");
+	attr.config1 = (uintptr_t)path;
+	attr.config2 = (uintptr_t)function - (uintptr_t)__executable_start;
+	attr.sample_period = 1;
+	attr.sample_type = PERF_SAMPLE_CALLCHAIN;
+	attr.exclude_callchain_kernel = 1;
+	fd = open_self(&attr, -1);
+	if (!ring_map(&ring, fd, 8))
+		fail_case("mmap");
+	entry_top(function);
+	h = ring_find(&ring, PERF_RECORD_SAMPLE);
+	/* A number of entries, a mark, the function, and its callers. */
+	ktap_note("%s", what);
+	ok = expect(h && sample_parse(&s, h, &attr) && s.callchain[0] >= 4, "a chain") &&
+	     expect_eq("the function", s.callchain[2], (uintptr_t)function) &
+	     expect_eq("its caller, or the caller's", s.callchain[3],
+		       (uintptr_t)(entry ? entry_outer_back : entry_top_back)) &
+	     (!entry || expect_eq("the caller's caller", s.callchain[4],
+				  (uintptr_t)entry_top_back));
+	ring_unmap(&ring);
+	close(fd);
+	return ok;
+}
+
+static bool chains_at_entries(void)
+{
+	if (perf_pmu_type("uprobe") < 0)
+		skip_case("no PMU");
+	return chain_at_entry("push %rbp", entry_push, true) &
+	       chain_at_entry("endbr64", entry_endbr, true) &
+	       chain_at_entry("nop", entry_nop, false);
+}
+#endif
 
 static bool write_tracefs(const char *file, const char *line)
 {
@@ -317,6 +465,10 @@ static const struct test tests[] = {
 	{ "uprobes and uretprobes count each call, also of children", uprobe_counts },
 	{ "a uprobe is ftrace's or an event's: EINTR", uprobe_in_use },
 	{ "the call chain of a tail call with return probes", chain_with_return_probes },
+#ifdef __x86_64__
+	{ "the call chain of a probe on a function's first instruction", chains_at_entries },
+#endif
+	{ "hits in the kernel are excluded with it", kernel_is_excluded },
 	{ "probes and raw tracepoint data need privileges", probe_permissions },
 };
 

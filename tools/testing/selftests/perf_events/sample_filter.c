@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which samples are kept: filters of tracepoints, BPF programs of events. Run as root. */
+/*
+ * Which samples are kept: filters of tracepoints, BPF programs of events, modes and idle time that
+ * a clock excludes. Run as root.
+ */
 #include "bpf_prog.h"
 #include "sampling.h"
 
@@ -197,12 +200,126 @@ static bool bpf_query(void)
 	return ok;
 }
 
+#define MS	1000000ull
+
+/* Uses @ms of CPU time, a good part of it in the kernel. */
+static void read_and_loop(unsigned int ms)
+{
+	static char zeros[65536];
+	int fd = MUST(open("/dev/zero", O_RDONLY | O_CLOEXEC));
+	uint64_t end = thread_cpu_ns() + ms * MS;
+
+	while (thread_cpu_ns() < end) {
+		MUST(read(fd, zeros, sizeof(zeros)));
+		run_loop(5000);
+	}
+	close(fd);
+}
+
+/* The samples of one mode have the mode in their header, and an address of it. */
+struct mode_samples {
+	unsigned int	user, kernel, other;
+};
+
+static struct mode_samples samples_by_mode(const struct perf_event_attr *attr)
+{
+	struct mode_samples n = { 0 };
+	struct perf_event_header *h;
+	struct sample s;
+
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		unsigned int mode = h->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+
+		sample_parse(&s, h, attr);
+		if (mode == PERF_RECORD_MISC_USER && !(s.ip >> 63))
+			n.user++;
+		else if (mode == PERF_RECORD_MISC_KERNEL && s.ip >> 63)
+			n.kernel++;
+		else
+			n.other++;
+	}
+	return n;
+}
+
+static bool clock_samples_modes(uint64_t id, const char *modes)
+{
+	bool user = strchr(modes, 'u'), kernel = strchr(modes, 'k');
+	struct perf_event_attr attr = clock_attr(id, MS);
+	struct mode_samples n;
+	int fd;
+
+	attr.exclude_user = !user;
+	attr.exclude_kernel = !kernel;
+	fd = open_mapped(&attr, 16);
+	event_enable(fd);
+	read_and_loop(300);
+	event_disable(fd);
+	n = samples_by_mode(&attr);
+	close_mapped(fd);
+	ktap_note("%s-clock:%s", id == PERF_COUNT_SW_CPU_CLOCK ? "cpu" : "task", modes);
+	return expect_between("samples of user space", n.user, user ? 10 : 0, user ? 1000 : 0) &
+	       expect_between("samples of the kernel", n.kernel, kernel ? 10 : 0,
+			      kernel ? 1000 : 0) &
+	       expect_eq("samples of neither", n.other, 0);
+}
+
+static bool clocks_exclude_modes(void)
+{
+	static const char *const modes[] = { "uk", "u", "k" };
+	bool good = true;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(modes); i++)
+		good &= clock_samples_modes(PERF_COUNT_SW_CPU_CLOCK, modes[i]) &
+			clock_samples_modes(PERF_COUNT_SW_TASK_CLOCK, modes[i]);
+	return good;
+}
+
+/* Samples of the idle task of CPU 0 while this task sleeps; the time has room for @most. */
+static unsigned int samples_of_idle(bool exclude, uint64_t *most)
+{
+	struct perf_event_attr attr = clock_attr(PERF_COUNT_SW_CPU_CLOCK, MS);
+	struct perf_event_header *h;
+	unsigned int n = 0;
+	struct sample s;
+	int fd;
+
+	attr.exclude_idle = exclude;
+	fd = MUST(perf_open(&attr, -1, 0, -1, 0));
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	event_enable(fd);
+	sleep_ms(300);
+	event_disable(fd);
+	while ((h = ring_find(&ring, PERF_RECORD_SAMPLE))) {
+		sample_parse(&s, h, &attr);
+		n += !s.pid && !s.tid;
+	}
+	*most = perf_count(fd) / MS + 1;
+	close_mapped(fd);
+	return n;
+}
+
+static bool clock_excludes_idle(void)
+{
+	uint64_t most;
+	unsigned int n;
+	bool good;
+
+	pin_to_cpu(0);
+	n = samples_of_idle(false, &most);
+	good = expect_between("samples of the idle task", n, 100, most);
+	n = samples_of_idle(true, &most);
+	return good & expect_eq("samples with exclude_idle", n, 0);
+}
+
 static const struct test tests[] = {
 	{ "a filter of a tracepoint", tracepoint_filter },
 	{ "a BPF program drops or passes samples", bpf_answers },
 	{ "a BPF link holds the program until it is closed", bpf_link },
 	{ "a program is freed when its event is closed", bpf_is_freed },
 	{ "QUERY_BPF lists the programs of all events of a tracepoint", bpf_query },
+	{ "a clock samples the modes that it does not exclude", clocks_exclude_modes },
+	{ "a clock with exclude_idle has no sample of the idle task", clock_excludes_idle },
 };
 
 TESTS_MAIN_SETUP(tests, sampling_setup)

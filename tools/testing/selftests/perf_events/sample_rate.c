@@ -497,6 +497,74 @@ static bool rate_is_limited_of(struct perf_event_attr attr)
 	return ok;
 }
 
+/* What THROTTLE and UNTHROTTLE records of a task say. */
+struct throttle_ids {
+	unsigned int	nr, id, stream_id;	/* records; with the id of the file there */
+};
+
+static struct throttle_ids throttles_of(pid_t task, uint64_t id)
+{
+	struct throttle_ids ids = { 0 };
+	struct perf_event_header *h;
+
+	while ((h = ring_next(&ring))) {
+		const uint64_t *body = (uint64_t *)(h + 1);
+		const uint32_t *tid = (uint32_t *)((char *)h + h->size - 8);
+
+		if (h->type != PERF_RECORD_THROTTLE && h->type != PERF_RECORD_UNTHROTTLE)
+			continue;
+		if ((pid_t)tid[0] != task)
+			continue;
+		ids.nr++;
+		ids.id += body[1] == id;
+		ids.stream_id += body[2] == id;
+	}
+	return ids;
+}
+
+/* A child that has inherited the event is throttled: the records have the ids of both. */
+static bool throttled_child(void)
+{
+	long rate = sysctl_get("perf_event_max_sample_rate", -1);
+	struct perf_event_attr attr = clock_attr(PERF_COUNT_SW_CPU_CLOCK, 20000);
+	struct perf_event_attr other = sw_attr(PERF_COUNT_SW_DUMMY);
+	struct gate go = gate_new();
+	struct throttle_ids ids;
+	uint64_t id;
+	pid_t pid;
+	int fd;
+
+	sysctl_set("perf_cpu_time_max_percent", 25);
+	if (sysctl_set("perf_event_max_sample_rate", 1000))
+		fail_case("perf_event_max_sample_rate");
+	pin_to_cpu(0);
+	attr.inherit = 1;
+	attr.sample_id_all = 1;
+	attr.sample_type = PERF_SAMPLE_TID;
+	fd = MUST(perf_open(&attr, 0, 0, -1, 0));
+	if (!ring_map(&ring, fd, 64))
+		fail_case("mmap");
+	id = event_id(fd);
+	pid = fork_child();
+	if (!pid) {
+		gate_wait(&go);
+		spin_ms(100);
+		_exit(0);
+	}
+	/* A kernel may exchange the events of tasks that have the same ones. */
+	open_self(&other, -1);
+	event_enable(fd);
+	gate_open(&go);
+	waitpid(pid, NULL, 0);
+	event_disable(fd);
+	sysctl_set("perf_event_max_sample_rate", rate);
+	ids = throttles_of(pid, id);
+	close_mapped(fd);
+	return expect_between("records", ids.nr, 10, 300) &
+	       expect_eq("with the id of the file as id", ids.id, ids.nr) &
+	       expect_eq("with it as stream_id", ids.stream_id, 0);
+}
+
 static bool rate_is_limited(void)
 {
 	if (timer_ns() > 1000000)
@@ -669,6 +737,7 @@ static const struct test tests[] = {
 	{ "perf_event_max_sample_rate throttles a counter", counter_rate_is_limited },
 	{ "a tick has no more samples than the rate allows", tick_has_its_samples },
 	{ "perf_cpu_time_max_percent lowers the rate", percent_lowers_rate },
+	{ "THROTTLE has the ids of the file and of the child's event", throttled_child },
 	{ "a clock of less than one sample a tick is not throttled", slow_clock },
 	{ "a throttled event of a task with short bursts goes on", throttled_sleeper },
 	{ "a throttled clock waits, whatever its task does", throttled_clock_switches },

@@ -8,6 +8,7 @@
 #include "harness.h"
 #include "interrupts.h"
 #include "processes.h"
+#include "readings.h"
 #include "records.h"
 #include "require.h"
 #include "workloads.h"
@@ -166,6 +167,42 @@ static bool events_share_records(void)
 	return walk_is_exact(&w[0], 100, 2) & walk_is_exact(&w[1], 100, 3);
 }
 
+#define SAMPLERS	8	/* that a CPU has at once */
+
+/* Nine events take turns: each branch is a sample of eight. */
+static bool ninth_event_waits(void)
+{
+	static struct ring ring[SAMPLERS + 1];
+	struct perf_event_attr attr = each_attr();
+	unsigned int loop = 0, waited = 0;
+	int fd[SAMPLERS + 1];
+	bool good = true;
+
+	require_exact_instructions();
+	attr.read_format = FORMAT_TIMES;
+	for (int i = 0; i <= SAMPLERS; i++)
+		fd[i] = open_each(&ring[i], &attr);
+	for (int i = 0; i <= SAMPLERS; i++)
+		event_enable(fd[i]);
+	for (int i = 0; i < 8; i++)
+		branch_loop(1000);
+	for (int i = 0; i <= SAMPLERS; i++)
+		event_disable(fd[i]);
+	for (int i = 0; i <= SAMPLERS; i++) {
+		struct timed_count t = read_timed_count(fd[i]);
+		struct walk w = NEW_WALK;
+		unsigned int n = walk_samples(&ring[i], &attr, &w);
+
+		loop += w.loop;
+		waited += t.running < t.enabled;
+		good &= expect_eq("count", t.value, n) &
+			expect_between("samples", n, 1000, 8 * 1000 * ROUND + 1000);
+		close(fd[i]);
+	}
+	return good & expect_between("events that have waited", waited, 2, SAMPLERS + 1) &
+	       expect_eq("samples of the loop", loop, SAMPLERS * 8 * 1000 * ROUND);
+}
+
 static bool child_is_sampled(void)
 {
 	struct perf_event_attr attr = each_attr();
@@ -274,6 +311,7 @@ static const struct test tests[] = {
 	{ "such samples share interrupts", samples_share_interrupts },
 	{ "such samples are of one task", samples_of_one_task },
 	{ "two events have the samples from their start to their end", events_share_records },
+	{ "nine events take turns, eight at a time", ninth_event_waits },
 	{ "a child inherits such an event", child_is_sampled },
 	{ "such samples exclude traces", samples_exclude_traces },
 	{ "the period can become another, but not 1", period_changes },
