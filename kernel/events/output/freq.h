@@ -77,6 +77,8 @@ static inline u64 perf_freq_next(u64 period, u64 freq, u64 count, u64 span)
  * @gap: time in which @count events were, with the sleep, ns; 0: the task has not slept
  *
  * If the frequency allows a sample for each of the events, their rate is that of the whole time.
+ * Otherwise it is that of the running time, but the period becomes longer only as far as the rate
+ * of the whole time demands.
  *
  * Context: any, NMI included
  * Return: the next period, 1 to PERF_FREQ_PERIOD_MAX
@@ -87,7 +89,9 @@ static inline u64 perf_freq_after_sleep(u64 period, u64 freq, u64 count, u64 spa
 			  freq * min(gap, PERF_FREQ_SPAN_MAX);
 	u64 next = perf_freq_next(period, freq, count, few ? gap : span);
 
-	return gap ? min(period, next) : next;
+	if (gap)
+		next = min(next, max(period, perf_freq_next(period, freq, count, gap)));
+	return next;
 }
 
 #endif

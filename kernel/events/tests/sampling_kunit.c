@@ -240,11 +240,46 @@ static void freq_sleeper(struct kunit *test)
 		period = perf_freq_after_sleep(period, 1000, min(period, 2), run, gap);
 	KUNIT_EXPECT_EQ(test, period, 1ULL);
 	/* A counter counts much in it: the period is that of the moments, and not shorter. */
-	KUNIT_EXPECT_EQ(test, perf_freq_after_sleep(5000, 1000, 100000, run, gap), 5000ULL);
+	KUNIT_EXPECT_EQ(test, perf_freq_after_sleep(5000, 1000, 20000, run, gap), 5000ULL);
 	KUNIT_EXPECT_LT(test, perf_freq_after_sleep(50000, 1000, 100, run, gap), 50000ULL);
+	/* ... unless that is too short for the whole time, too. */
+	KUNIT_EXPECT_GT(test, perf_freq_after_sleep(5000, 1000, 100000, run, gap / 200), 5000ULL);
 	/* Without a sleep it is another measurement as any. */
 	KUNIT_EXPECT_EQ(test, perf_freq_after_sleep(5000, 1000, 100000, run, 0),
 			perf_freq_next(5000, 1000, 100000, run));
+}
+
+/* Samples in a second of bursts of @run ns, @sleep ns apart, with three events in a nanosecond. */
+static u64 freq_burst_samples(u64 freq, u64 run, u64 sleep)
+{
+	u64 period = 1, left = 1, samples = 0, ran = 0, slept = 0;
+
+	for (u64 time = 0; time < NSEC_PER_SEC; time += run + sleep) {
+		u64 events = 3 * run;
+
+		for (; left <= events; left = period) {
+			ran += left / 3;
+			events -= left;
+			period = perf_freq_after_sleep(period, freq, period, ran,
+						       slept > ran ? slept + ran : 0);
+			samples++;
+			ran = 0;
+			slept = 0;
+		}
+		left -= events;
+		ran += events / 3;
+		slept += sleep;
+	}
+	return samples;
+}
+
+/* A task that sleeps longer than it runs, each time: not more samples than in its whole time. */
+static void freq_bursts(struct kunit *test)
+{
+	KUNIT_EXPECT_LE(test, freq_burst_samples(1000, 10000, 20000), 2000ULL);
+	KUNIT_EXPECT_LE(test, freq_burst_samples(4000, 3000, 5000), 8000ULL);
+	KUNIT_EXPECT_LE(test, freq_burst_samples(99, 10000, 100000), 200ULL);
+	KUNIT_EXPECT_GE(test, freq_burst_samples(1000, 10000, 20000), 500ULL);
 }
 
 /*
@@ -274,7 +309,7 @@ static void freq_asleep(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, event);
 	event->ctx = kunit_kzalloc(test, sizeof(*event->ctx), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, event->ctx);
-	event->attr.sample_freq = 100;
+	event->attr.sample_freq = 400;
 	event->ctx->frozen = true;
 	event->group_leader = event;
 	event->state = PERF_EVENT_STATE_ACTIVE;
@@ -438,6 +473,7 @@ static struct kunit_case sampling_cases[] = {
 	KUNIT_CASE(freq_small),
 	KUNIT_CASE(freq_bounds),
 	KUNIT_CASE(freq_sleeper),
+	KUNIT_CASE(freq_bursts),
 	KUNIT_CASE(freq_asleep),
 	KUNIT_CASE(throttle_after),
 	KUNIT_CASE(pause_before_added),
