@@ -47,6 +47,16 @@ static inline u64 perf_freq_nearer(u64 period, u64 wanted)
 	return wanted > period ? period + 1 : wanted < period ? period - 1 : period;
 }
 
+/* The period that follows @period if @wanted is measured, 1 to PERF_FREQ_PERIOD_MAX. */
+static inline u64 perf_freq_step(u64 period, u64 wanted)
+{
+	if (wanted > period * PERF_FREQ_FAR || wanted < period / PERF_FREQ_FAR)
+		period = clamp(wanted, period / PERF_FREQ_FAR_STEP, period * PERF_FREQ_FAR_STEP);
+	else
+		period = perf_freq_nearer(period, wanted);
+	return clamp(period, 1ULL, PERF_FREQ_PERIOD_MAX);
+}
+
 /**
  * perf_freq_next - compute the next period of an event with a frequency
  * @period: its current period, events
@@ -59,13 +69,7 @@ static inline u64 perf_freq_nearer(u64 period, u64 wanted)
  */
 static inline u64 perf_freq_next(u64 period, u64 freq, u64 count, u64 span)
 {
-	u64 wanted = perf_freq_wanted(freq, count, span);
-
-	if (wanted > period * PERF_FREQ_FAR || wanted < period / PERF_FREQ_FAR)
-		period = clamp(wanted, period / PERF_FREQ_FAR_STEP, period * PERF_FREQ_FAR_STEP);
-	else
-		period = perf_freq_nearer(period, wanted);
-	return clamp(period, 1ULL, PERF_FREQ_PERIOD_MAX);
+	return perf_freq_step(period, perf_freq_wanted(freq, count, span));
 }
 
 /**
@@ -87,11 +91,10 @@ static inline u64 perf_freq_after_sleep(u64 period, u64 freq, u64 count, u64 spa
 {
 	bool few = gap && min_t(u64, count, U32_MAX) * NSEC_PER_SEC <=
 			  freq * min(gap, PERF_FREQ_SPAN_MAX);
-	u64 next = perf_freq_next(period, freq, count, few ? gap : span);
+	u64 most = perf_freq_wanted(freq, count, few ? gap : span);
+	u64 least = gap ? perf_freq_wanted(freq, count, gap) : most;
 
-	if (gap)
-		next = min(next, max(period, perf_freq_next(period, freq, count, gap)));
-	return next;
+	return perf_freq_step(period, clamp(period, least, most));
 }
 
 #endif
