@@ -32,7 +32,7 @@ static void pending_wakeup_work(struct irq_work *work)
 		perf_swevent_put_recursion_context(rctx);
 }
 
-/* perf_event_disable_local(), set at boot by the ops layer. Interrupts off. */
+/* control_disable_pending(), set at boot by the ops layer. Interrupts off. */
 void (*perf_event_pending_disable_fn)(struct perf_event *event) __ro_after_init;
 
 /* If the event's task has migrated, the disable function forwards the request to its CPU. */

@@ -34,34 +34,6 @@ static void control_update_pages(struct perf_event *event)
 		perf_event_update_userpage(sibling);
 }
 
-/**
- * perf_event_enable_locked - enable an event
- * @event: event in state OFF or ERROR; nothing happens in any other state
- *
- * Context: ctx->lock is held, where the context may be changed
- */
-void perf_event_enable_locked(struct perf_event *event)
-{
-	struct perf_event *leader = event->group_leader;
-
-	lockdep_assert_held(&event->ctx->lock);
-	if (event->state >= PERF_EVENT_STATE_INACTIVE || event->state <= PERF_EVENT_STATE_EXIT)
-		return;
-	/* An event that can only be a sibling cannot be enabled as a leader. */
-	if (event == leader && (event->event_caps & PERF_EV_CAP_SIBLING))
-		return;
-	perf_event_set_state(event, PERF_EVENT_STATE_INACTIVE);
-	if (control_is_moving(event))
-		return;
-	if (event == leader) {
-		perf_group_queue(leader);
-		perf_sched_group_added(leader);
-	} else if (!perf_group_start_sibling(event) && leader->state >= PERF_EVENT_STATE_INACTIVE) {
-		perf_sched_group_changed(leader);
-	}
-	control_update_pages(event);
-}
-
 /* Unqueued first, so that stopping need not move the group in the queue. */
 static void control_stop_group(struct perf_event *leader)
 {
@@ -105,6 +77,82 @@ void perf_event_disable_locked(struct perf_event *event)
 	control_update_pages(event);
 }
 
+/*
+ * Ends a request of a hit to disable the event: the irq_work that is still to do so would undo what
+ * is requested now. The counter may be stopped, so the event has to be. Hits that concern a sleeping
+ * task find its tracepoint events without a pmu::add before.
+ */
+static noinline int control_disable_pending_here(struct perf_event *event, void *unused)
+{
+	if (!READ_ONCE(event->pending_disable))
+		return 0;
+	if (event->state >= PERF_EVENT_STATE_INACTIVE)
+		perf_event_disable_locked(event);
+	if (event->attr.type == PERF_TYPE_TRACEPOINT)
+		event->hw.state = 0;
+	WRITE_ONCE(event->pending_disable, 0);
+	return 0;
+}
+
+/* Returns whether the event is a sibling, and its group is to be scheduled again. */
+static bool control_enable(struct perf_event *event)
+{
+	struct perf_event *leader = event->group_leader;
+	bool runs = true;
+
+	if (unlikely(READ_ONCE(event->pending_disable)))
+		control_disable_pending_here(event, NULL);
+	if (event->state >= PERF_EVENT_STATE_INACTIVE || event->state <= PERF_EVENT_STATE_EXIT)
+		return false;
+	/* An event that can only be a sibling cannot be enabled as a leader. */
+	if (event == leader && (event->event_caps & PERF_EV_CAP_SIBLING))
+		return false;
+	perf_event_set_state(event, PERF_EVENT_STATE_INACTIVE);
+	if (control_is_moving(event))
+		return false;
+	if (event == leader) {
+		perf_group_queue(leader);
+		perf_sched_group_added(leader);
+	} else {
+		runs = perf_group_start_sibling(event);
+	}
+	control_update_pages(event);
+	return !runs && leader->state >= PERF_EVENT_STATE_INACTIVE;
+}
+
+static bool control_is_due_on_exec(struct perf_event *event)
+{
+	bool due = event->attr.enable_on_exec;
+
+	event->attr.enable_on_exec = 0;
+	return due;
+}
+
+/**
+ * perf_group_enable_locked - enable members of a group
+ * @leader: leader of the group
+ * @on_exec: those with enable_on_exec, which they lose; false: all
+ *
+ * What runs is scheduled again once, however many siblings are enabled.
+ *
+ * Context: ctx->lock is held, where the context may be changed
+ */
+void perf_group_enable_locked(struct perf_event *leader, bool on_exec)
+{
+	struct perf_event *sibling;
+	bool changed = false;
+
+	lockdep_assert_held(&leader->ctx->lock);
+	for_each_group_sibling(sibling, leader) {
+		if (!on_exec || control_is_due_on_exec(sibling))
+			changed |= control_enable(sibling);
+	}
+	if (changed)
+		perf_sched_group_changed(leader);
+	if (!on_exec || control_is_due_on_exec(leader))
+		control_enable(leader);
+}
+
 /**
  * struct control_request - a request to enable or disable an event
  * @enable: enable
@@ -117,31 +165,32 @@ struct control_request {
 	bool	in_hit;
 };
 
-static void control_set_siblings(struct perf_event *leader, bool enable)
+/* A change of a sibling changes no schedule while its leader is disabled. */
+static void control_disable_group(struct perf_event *leader)
 {
 	struct perf_event *sibling;
 
-	for_each_group_sibling(sibling, leader) {
-		if (enable)
-			perf_event_enable_locked(sibling);
-		else
-			perf_event_disable_locked(sibling);
-	}
+	perf_event_disable_locked(leader);
+	for_each_group_sibling(sibling, leader)
+		perf_event_disable_locked(sibling);
 }
 
-/* A change of a sibling changes no schedule while its leader is disabled. */
 static int control_set_here(struct perf_event *event, void *arg)
 {
 	struct control_request *request = arg;
 
-	if (!request->enable)
-		perf_event_disable_locked(event);
+	if (request->enable) {
+		if (request->group)
+			perf_group_enable_locked(event, false);
+		else if (control_enable(event))
+			perf_sched_group_changed(event->group_leader);
+		return 0;
+	}
 	if (request->group)
-		control_set_siblings(event, request->enable);
-	if (request->enable)
-		perf_event_enable_locked(event);
+		control_disable_group(event);
 	else
-		request->in_hit = perf_call_interrupts_hit();
+		perf_event_disable_locked(event);
+	request->in_hit = perf_call_interrupts_hit();
 	return 0;
 }
 
@@ -172,28 +221,19 @@ void perf_event_disable(struct perf_event *event)
 }
 EXPORT_SYMBOL_GPL(perf_event_disable);
 
-/*
- * Clears pending_disable under ctx->lock, so that a later enable is not undone by this request.
- * Hits that concern a sleeping task find its tracepoint events without a pmu::add before.
- */
-static int control_disable_pending_here(struct perf_event *event, void *unused)
+/* Does what a hit has requested, unless that was done since, or forwards it. Interrupts off. */
+static void control_disable_pending(struct perf_event *event)
 {
-	if (event->state >= PERF_EVENT_STATE_INACTIVE)
-		perf_event_disable_locked(event);
-	if (event->attr.type == PERF_TYPE_TRACEPOINT)
-		event->hw.state = 0;
-	WRITE_ONCE(event->pending_disable, 0);
-	return 0;
+	int cpu = perf_event_call_inatomic(event, control_disable_pending_here, NULL);
+
+	if (cpu >= 0)
+		irq_work_queue_on(&event->pending_disable_irq, cpu);
 }
 
 void perf_event_disable_local(struct perf_event *event)
 {
-	int cpu;
-
 	WRITE_ONCE(event->pending_disable, 1);
-	cpu = perf_event_call_inatomic(event, control_disable_pending_here, NULL);
-	if (cpu >= 0)
-		irq_work_queue_on(&event->pending_disable_irq, cpu);
+	control_disable_pending(event);
 }
 
 static int control_reset_here(struct perf_event *event, void *unused)
@@ -418,5 +458,5 @@ int perf_event_task_disable(void)
 
 void __init perf_control_init(void)
 {
-	perf_event_pending_disable_fn = perf_event_disable_local;
+	perf_event_pending_disable_fn = control_disable_pending;
 }

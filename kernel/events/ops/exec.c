@@ -13,23 +13,24 @@ static int exec_enable_events(struct perf_event_context *ctx, void *unused)
 	struct perf_event *event;
 
 	list_for_each_entry(event, &ctx->event_list, event_entry) {
-		if (!event->attr.enable_on_exec)
-			continue;
-		event->attr.enable_on_exec = 0;
-		perf_event_enable_locked(event);
+		if (event->group_leader == event)
+			perf_group_enable_locked(event, true);
 	}
 	return 0;
 }
 
-static bool exec_removes_group(const struct perf_event *leader)
+/* Are all members of the group of an event that is removed, removed? The leader is the first one. */
+static bool exec_removes_group(const struct perf_event *event)
 {
-	const struct perf_event *sibling;
+	const struct perf_event *leader = event->group_leader, *sibling;
 
+	if (event != leader)
+		return !(leader->attach_state & PERF_ATTACH_CONTEXT);
 	for_each_group_sibling(sibling, leader) {
 		if (!sibling->attr.remove_on_exec)
 			return false;
 	}
-	return leader->attr.remove_on_exec;
+	return true;
 }
 
 /*
@@ -44,31 +45,29 @@ static void exec_remove_event(struct perf_event *event, struct list_head *to_fre
 		perf_event_remove_child(event, to_free);
 		return;
 	}
-	/* A leader is in the list before its siblings. */
-	if (exec_removes_group(event->group_leader))
+	if (exec_removes_group(event))
 		flags |= PERF_REMOVE_GROUP;
 	perf_remove(event, flags);
 	perf_event_wakeup(event);
 }
 
-static struct perf_event *exec_next_to_remove(struct perf_event_context *ctx)
-{
-	struct perf_event *event;
-
-	list_for_each_entry(event, &ctx->event_list, event_entry) {
-		if (event->attr.remove_on_exec)
-			return event;
-	}
-	return NULL;
-}
-
-/* Each removal may remove siblings, too. */
+/*
+ * A removal may remove siblings, too. A leader is in the list before its siblings, so what is in
+ * front of @event stays.
+ */
 static void exec_remove_events(struct perf_event_context *ctx, struct list_head *to_free)
 {
-	struct perf_event *event;
+	struct list_head *kept = &ctx->event_list;
 
-	while ((event = exec_next_to_remove(ctx)))
-		exec_remove_event(event, to_free);
+	while (kept->next != &ctx->event_list) {
+		struct perf_event *event = list_entry(kept->next, struct perf_event, event_entry);
+
+		if (event->attr.remove_on_exec)
+			exec_remove_event(event, to_free);
+		else
+			kept = kept->next;
+		cond_resched();
+	}
 }
 
 /* Adds removed child events to @to_free, to be put without ctx->mutex. */

@@ -45,7 +45,7 @@ void perf_detach_locked(struct perf_event_context *ctx, struct perf_event *event
 			unsigned int flags);
 
 /* control.c */
-void perf_event_enable_locked(struct perf_event *event);
+void perf_group_enable_locked(struct perf_event *leader, bool on_exec);
 void perf_event_disable_locked(struct perf_event *event);
 void perf_event_reset(struct perf_event *event);
 void perf_event_visit_children(struct perf_event *event, void (*fn)(struct perf_event *));

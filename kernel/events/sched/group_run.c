@@ -292,6 +292,8 @@ bool perf_group_stop_sibling(struct perf_event *event)
 
 	if (leader->state != PERF_EVENT_STATE_ACTIVE)
 		return false;
+	if (event->state < PERF_EVENT_STATE_INACTIVE)
+		return true;
 	if (is_software_event(event)) {
 		group_member_stop(event);
 		return true;
