@@ -55,7 +55,8 @@ int perf_event_set_bpf_handler(struct perf_event *event, struct bpf_prog *prog, 
 				   "bpf: precise_ip and bpf_get_stack() need a full CALLCHAIN");
 
 	event->bpf_cookie = cookie;
-	WRITE_ONCE(event->prog, prog);
+	/* Pairs with overflow_bpf_passes(). */
+	smp_store_release(&event->prog, prog);
 	return 0;
 }
 

@@ -75,7 +75,9 @@ void perf_buffer_detach(struct perf_event *event)
 	/* A poller either is found asleep or finds no buffer: [sleep]. */
 	if (wq_has_sleeper(&event->waitq))
 		wake_up_all(&event->waitq);
-	perf_buffer_wake_failed(rb);
+	/* With the last mapping all events leave. */
+	if (rb->mmap_count)
+		perf_buffer_wake_failed(rb);
 	WARN_ON_ONCE(refcount_dec_and_test(&rb->refcount));
 }
 

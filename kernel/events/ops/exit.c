@@ -33,7 +33,8 @@ static void exit_sync_child(struct perf_event *child)
 /* poll() returns EPOLLHUP when neither the event's task nor a child exists: wake its callers. */
 static void exit_wake_childless(struct perf_event *parent)
 {
-	if (parent->state <= PERF_EVENT_STATE_ERROR && list_empty(&parent->child_list))
+	smp_mb();	/* [childless] */
+	if (READ_ONCE(parent->state) <= PERF_EVENT_STATE_ERROR && list_empty(&parent->child_list))
 		perf_event_wakeup(parent);
 }
 

@@ -72,7 +72,8 @@ static noinline bool overflow_bpf_passes(struct perf_event *event, struct perf_s
 	struct bpf_prog *prog;
 
 	guard(rcu)();
-	prog = READ_ONCE(top->prog);
+	/* Pairs with perf_event_set_bpf_handler(): the cookie is set before. */
+	prog = smp_load_acquire(&top->prog);
 	/* The probe has run the programs of tracing events. */
 	if (!prog || prog->type != BPF_PROG_TYPE_PERF_EVENT)
 		return true;

@@ -103,6 +103,8 @@ void perf_buffer_wake_failed(struct perf_buffer *rb)
 	smp_mb();	/* [failed] */
 	if (likely(!READ_ONCE(rb->failed_poll)))
 		return;
+	/* Another poll() sets it again, and is in the wait queue before: [sleep]. */
+	smp_store_mb(rb->failed_poll, false);
 	list_for_each_entry_rcu(event, &rb->events, rb_entry,
 				lockdep_is_held(&perf_buffers_lock))
 		wake_up_all(&event->waitq);
@@ -141,7 +143,10 @@ void perf_event_wakeup(struct perf_event *event)
 /* Neither the event nor an inherited event of it will count any more, unless it is enabled. */
 static bool wakeup_event_has_ended(struct perf_event *event)
 {
-	return READ_ONCE(event->state) <= PERF_EVENT_STATE_ERROR && list_empty(&event->child_list);
+	if (READ_ONCE(event->state) > PERF_EVENT_STATE_ERROR)
+		return false;
+	smp_rmb();	/* [childless] */
+	return list_empty(&event->child_list);
 }
 
 /*

@@ -114,7 +114,7 @@ static void tp_deliver_to_task(struct task_struct *task, u16 type, u64 count,
 
 	guard(rcu)();
 	ctx = rcu_dereference(task->perf_event_ctxp);
-	if (!ctx)
+	if (!ctx || !READ_ONCE(ctx->nr_bound))
 		return;
 
 	guard(perf_irqsave)(&ctx->lock);
