@@ -122,6 +122,24 @@ static void test_created_disabled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, value_of(event), 3);
 }
 
+/*
+ * An overflow has requested a disable, and another CPU enables the event before the irq_work is
+ * run: the event stays enabled.
+ */
+static void test_enabled_before_pending_disable(struct kunit *test)
+{
+	struct perf_event_attr attr = soft_attr(0);
+	struct perf_event *event = api_create(test, &attr, -1, current);
+
+	WRITE_ONCE(event->pending_disable, 1);
+	perf_event_enable(event);
+	scoped_guard(preempt)
+		irq_work_queue(&event->pending_disable_irq);
+	irq_work_sync(&event->pending_disable_irq);
+	raise_here(3);
+	KUNIT_EXPECT_EQ(test, value_of(event), 3);
+}
+
 static int raise_and_wait(void *nr)
 {
 	raise_here((uintptr_t)nr);
@@ -370,6 +388,7 @@ static struct kunit_case user_cases[] = {
 	KUNIT_CASE(test_task_counter),
 	KUNIT_CASE(test_cpu_counter),
 	KUNIT_CASE(test_created_disabled),
+	KUNIT_CASE(test_enabled_before_pending_disable),
 	KUNIT_CASE(test_task_that_ends),
 	KUNIT_CASE(test_create_refuses),
 	KUNIT_CASE(test_pause_counter),
