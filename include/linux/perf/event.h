@@ -82,6 +82,7 @@ enum perf_event_state {
 #define PERF_ATTACH_CALLCHAIN	0x0100	/* holds the callchain buffers */
 #define PERF_ATTACH_MOVING	0x0200	/* being moved to another CPU's context */
 #define PERF_ATTACH_USER_PAGE	0x0400	/* perf_event_user_page_mapped() */
+#define PERF_ATTACH_DATA_PAGES	0x0800	/* data pages follow that page */
 
 /*
  * perf_event::event_caps and group_caps
@@ -268,6 +269,22 @@ struct perf_event {
 static inline bool perf_event_user_page_mapped(const struct perf_event *event)
 {
 	return event->attach_state & PERF_ATTACH_USER_PAGE;
+}
+
+/**
+ * perf_event_user_page_alone - is the user page all that is mapped of an event's buffer?
+ * @event: the event
+ *
+ * A page with data pages behind it is rather that of a reader of samples. It can show a counter
+ * index, too, and has to be right.
+ *
+ * Context: ctx->lock; or the event is on this CPU, NMI included
+ * Return: true if perf_event_user_page_mapped() and there are no data pages
+ */
+static inline bool perf_event_user_page_alone(const struct perf_event *event)
+{
+	return (event->attach_state & (PERF_ATTACH_USER_PAGE | PERF_ATTACH_DATA_PAGES)) ==
+	       PERF_ATTACH_USER_PAGE;
 }
 
 /* The first sibling of a leader, else the position that ends for_each_sibling_event(). */

@@ -83,7 +83,8 @@ static int mmap_charge_pages(struct perf_mlock *charge, struct mm_struct *mm, un
 
 /*
  * Sets what perf_event_user_page_mapped() returns: whether the page can be that of the event, which
- * it becomes when others that have it mapped are unmapped.
+ * it becomes when others that have it mapped are unmapped. And whether it has data pages, for
+ * perf_event_user_page_alone().
  */
 static void mmap_set_user_page_mapped(struct perf_event *event)
 {
@@ -95,6 +96,10 @@ static void mmap_set_user_page_mapped(struct perf_event *event)
 		event->attach_state |= PERF_ATTACH_USER_PAGE;
 	else
 		event->attach_state &= ~PERF_ATTACH_USER_PAGE;
+	if (rb && rb->nr_pages)
+		event->attach_state |= PERF_ATTACH_DATA_PAGES;
+	else
+		event->attach_state &= ~PERF_ATTACH_DATA_PAGES;
 }
 
 /* -ESTALE: the event has moved to the context of another CPU. */
@@ -146,7 +151,7 @@ static void mmap_uncount_in_ctx(struct perf_event *event)
 		if (done) {
 			if (!--ctx->nr_mapped)
 				ctx->counterless_pages = false;
-			event->attach_state &= ~PERF_ATTACH_USER_PAGE;
+			event->attach_state &= ~(PERF_ATTACH_USER_PAGE | PERF_ATTACH_DATA_PAGES);
 		}
 	}
 }

@@ -7,6 +7,8 @@
 #define FIXED_CTRL 0x38d
 #define GLOBAL_CTRL 0x38f
 #define METRICS_ON 0x1000000000000ull
+/* The model's own: the shares of the slots from now on. */
+#define SHARES 0x4f504d55
 
 static void metrics_spin(u64 on, u32 rounds)
 {
@@ -16,6 +18,33 @@ static void metrics_spin(u64 on, u32 rounds)
 		     : "+a"(low), "+d"(high), "+r"(rounds)
 		     : "c"(GLOBAL_CTRL)
 		     : "memory", "cc");
+}
+
+/* Shares change while slots count: the fractions are those of all slots in the counter. */
+static void check_shares(u64 all)
+{
+	const u64 first = 0x4020100c4d331966ull & all, second = 0x2010080619664d33ull & all;
+
+	check_eq("shares out of reset", read_msr(SHARES), first);
+	if (all != ~0ull)
+		check_gp("shares reserved", SHARES, 1ull << 32);
+	write_msr(SLOTS, 0);
+	write_msr(METRICS, 0);
+	metrics_spin(1ull << 35 | METRICS_ON, 1000);
+	check_write("shares", SHARES, second, second);
+	check_eq("fractions of before", read_msr(METRICS), first);
+	metrics_spin(1ull << 35 | METRICS_ON, 1000);
+	check_eq("half of each", read_msr(METRICS), 0x30180c09334d334dull & all);
+	/* What is saved and written again continues. */
+	write_msr(SLOTS, 1ull << 40);
+	write_msr(METRICS, first);
+	metrics_spin(1ull << 35 | METRICS_ON, 1000);
+	check_eq("few of many slots", read_msr(METRICS), first);
+	write_msr(SLOTS, 0);
+	write_msr(METRICS, 0);
+	metrics_spin(1ull << 35 | METRICS_ON, 1000);
+	check_eq("from 0 again", read_msr(METRICS), second);
+	write_msr(SHARES, first);
 }
 
 void test_metrics(void)
@@ -46,6 +75,7 @@ void test_metrics(void)
 	check_eq("slots by RDPMC", read_pmc(1u << 30 | 3), slots);
 	write_msr(SLOTS, 0);
 	check_eq("of no slots", read_msr(METRICS), 0);
+	check_shares(all);
 	write_msr(FIXED_CTRL, 0);
 	write_msr(METRICS, 0);
 }

@@ -10,12 +10,16 @@
  *
  *	metric = (slots * byte + rest) / 255
  *
- * A read by the kernel sets both back to 0, as the share of a long time has no more than 8 bits. A
- * program that reads the registers itself takes differences. For it they are not set back, and are
- * saved and restored over context switches; disabling the group sets them back.
+ * A read by the kernel sets both back to 0, as the share of a long time has no more than 8 bits:
+ * otherwise that of a short one, as between two samples, would be lost in it. A program that has
+ * mapped a user page, and no data pages with it, reads the registers itself and takes differences.
+ * For it they are not set back, and are saved and restored over context switches; disabling the
+ * group sets them back. A page with data pages is that of a ring: it is updated where the registers
+ * are set back, so that its offset and the register are together what they were.
  *
  * The counter is stopped while the registers are read and written, so that both describe the same
- * slots. The overflow handler accesses them only while the counter is in x86_pmu_cpu::irq_owned.
+ * slots. The overflow handler has stopped all counters, and accesses the registers only while the
+ * counter is in x86_pmu_cpu::irq_owned. Another NMI stops nothing, and adds without setting back.
  *
  * Members of hw_perf_event with another meaning here: extra_reg.config of a metric is the rest in
  * 255ths, prev_count what has been added since both registers were 0. Of slots extra_reg.config and
@@ -211,12 +215,12 @@ static void topdown_update_pages(struct x86_pmu_cpu *cpu)
 }
 
 /* Does a program read the registers of the group? */
-static bool topdown_user_page_mapped(const struct x86_pmu_cpu *cpu, u64 metrics)
+static bool topdown_user_reads(const struct x86_pmu_cpu *cpu, u64 metrics)
 {
-	if (perf_event_user_page_mapped(topdown_slots(cpu)))
+	if (perf_event_user_page_alone(topdown_slots(cpu)))
 		return true;
 	for (; metrics; metrics &= metrics - 1)
-		if (perf_event_user_page_mapped(cpu->event[__ffs64(metrics)]))
+		if (perf_event_user_page_alone(cpu->event[__ffs64(metrics)]))
 			return true;
 	return false;
 }
@@ -232,7 +236,7 @@ static void topdown_begin(struct x86_pmu_cpu *cpu, u64 metrics, bool fresh)
 
 	if (!fresh) {
 		x86_event_update(leader);
-	} else if (topdown_user_page_mapped(cpu, metrics)) {
+	} else if (topdown_user_reads(cpu, metrics)) {
 		slots = hw->branch_reg.config;
 		fractions = hw->extra_reg.config;
 	}
@@ -299,7 +303,7 @@ static void topdown_save(struct x86_pmu_cpu *cpu, u64 slots, u64 metrics)
 	struct perf_event *leader = topdown_slots(cpu);
 	bool keep = leader->state == PERF_EVENT_STATE_ACTIVE;
 
-	if (!keep || !topdown_user_page_mapped(cpu, cpu->metrics)) {
+	if (!keep || !topdown_user_reads(cpu, cpu->metrics)) {
 		topdown_keep_rests(cpu, slots, metrics);
 		slots = 0;
 		metrics = 0;
@@ -356,6 +360,15 @@ u64 x86_topdown_unload(struct x86_pmu_cpu *cpu, u64 counters, u64 stop)
 
 /* ---------------------------------------------------------------- reads, interrupt */
 
+/* What both registers showed has been added. */
+static void topdown_reset_unless_read(struct x86_pmu_cpu *cpu, u64 slots, u64 metrics)
+{
+	if (topdown_user_reads(cpu, cpu->metrics))
+		return;
+	topdown_reset(cpu, slots, metrics);
+	topdown_update_pages(cpu);
+}
+
 static void topdown_read_and_reset(struct x86_pmu_cpu *cpu)
 {
 	u64 slots, metrics;
@@ -363,10 +376,40 @@ static void topdown_read_and_reset(struct x86_pmu_cpu *cpu)
 	topdown_stop(cpu, 0);
 	topdown_read(cpu, &slots, &metrics);
 	topdown_add(cpu, slots, metrics);
-	if (!topdown_user_page_mapped(cpu, cpu->metrics))
-		topdown_reset(cpu, slots, metrics);
+	topdown_reset_unless_read(cpu, slots, metrics);
 	topdown_continue(cpu);
 	x86_commit_enabled(cpu);
+}
+
+/* The counter is stopped, and may have begun again from 0. */
+static void topdown_irq_add(struct x86_pmu_cpu *cpu, u64 *slots, u64 *metrics)
+{
+	u64 width = GENMASK_ULL(cpu->pmu->width - 1, 0);
+
+	topdown_read(cpu, slots, metrics);
+	if (*slots < (local64_read(&topdown_slots(cpu)->hw.prev_count) & width))
+		*slots += width + 1;
+	topdown_add(cpu, *slots, *metrics);
+}
+
+/*
+ * A sample reads the members of a group one by one, while nothing counts: only the first read finds
+ * slots. The others leave prev_count as it is, so that an update of a user page that this NMI has
+ * interrupted can see by the count that prev_count has changed.
+ */
+static void topdown_nmi_read(struct x86_pmu_cpu *cpu)
+{
+	s64 prev = local64_read(&topdown_slots(cpu)->hw.prev_count);
+	u64 slots, metrics;
+
+	if (!cpu->halted) {
+		topdown_read(cpu, &slots, &metrics);
+		topdown_add(cpu, slots, metrics);
+		return;
+	}
+	topdown_irq_add(cpu, &slots, &metrics);
+	if (slots != prev)
+		topdown_reset_unless_read(cpu, slots, metrics);
 }
 
 /*
@@ -393,13 +436,12 @@ static bool topdown_is_same_read(const struct x86_pmu_cpu *cpu)
  */
 void x86_topdown_read(struct x86_pmu_cpu *cpu, struct perf_event *event)
 {
-	u64 bit = BIT_ULL(event->hw.idx), slots, metrics;
+	u64 bit = BIT_ULL(event->hw.idx);
 
 	if (!(cpu->irq_owned & TOPDOWN_SLOTS))
 		return;
 	if (in_nmi()) {
-		topdown_read(cpu, &slots, &metrics);
-		topdown_add(cpu, slots, metrics);
+		topdown_nmi_read(cpu);
 		return;
 	}
 	if (cpu->metrics_read & bit) {
@@ -420,15 +462,11 @@ void x86_topdown_read(struct x86_pmu_cpu *cpu, struct perf_event *event)
  */
 void x86_topdown_irq(struct x86_pmu_cpu *cpu)
 {
-	u64 width = GENMASK_ULL(cpu->pmu->width - 1, 0), slots, metrics;
+	u64 slots, metrics;
 
 	if (!cpu->metrics || !(cpu->irq_owned & TOPDOWN_SLOTS))
 		return;
-	topdown_read(cpu, &slots, &metrics);
-	/* The counter has begun again from 0. */
-	if (slots < (local64_read(&topdown_slots(cpu)->hw.prev_count) & width))
-		slots += width + 1;
-	topdown_add(cpu, slots, metrics);
+	topdown_irq_add(cpu, &slots, &metrics);
 	topdown_reset(cpu, slots, metrics);
 	topdown_update_pages(cpu);
 }

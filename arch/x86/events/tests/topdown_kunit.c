@@ -137,12 +137,29 @@ static void slots_have_no_branches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sampling->hw.flags, X86_EVENT_BRANCHES);
 }
 
+/* For which pages are the registers left to programs? */
+static void rings_are_not_pages_alone(struct kunit *test)
+{
+	struct x86_pmu *xpmu = topdown_new_pmu(test, &icelake_model);
+	struct perf_event *slots = topdown_new_event(test, xpmu, 0x0400, NULL);
+
+	KUNIT_EXPECT_FALSE(test, perf_event_user_page_alone(slots));
+	slots->attach_state = PERF_ATTACH_USER_PAGE;
+	KUNIT_EXPECT_TRUE(test, perf_event_user_page_alone(slots));
+	slots->attach_state |= PERF_ATTACH_DATA_PAGES;
+	KUNIT_EXPECT_FALSE(test, perf_event_user_page_alone(slots));
+	KUNIT_EXPECT_TRUE(test, perf_event_user_page_mapped(slots));
+	slots->attach_state = PERF_ATTACH_DATA_PAGES;
+	KUNIT_EXPECT_FALSE(test, perf_event_user_page_alone(slots));
+}
+
 static struct kunit_case x86_topdown_cases[] = {
 	KUNIT_CASE(counts_are_shares_of_slots),
 	KUNIT_CASE(rests_add_up),
 	KUNIT_CASE(selections_have_their_number),
 	KUNIT_CASE(metrics_follow_slots),
 	KUNIT_CASE(slots_have_no_branches),
+	KUNIT_CASE(rings_are_not_pages_alone),
 	{ }
 };
 

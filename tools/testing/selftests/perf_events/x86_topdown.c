@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Top-down metrics. The emulator's PERF_METRICS has fixed fractions of the slots, of 255: so each
- * metric is known from the slots, to the rounding of one slot for each time that it was read.
+ * Top-down metrics. The emulator's PERF_METRICS has known fractions of the slots, of 255: so each
+ * metric is known from the slots, to the rounding of one slot for each time that it was read. They
+ * change only where a case writes another set of them to a register of the emulator.
  */
 #include "events.h"
 #include "expect.h"
@@ -432,6 +433,198 @@ static bool other_members_have_branches(void)
 			      LOOP_INSNS(LOOPS) / BRANCH_PERIOD + 3);
 }
 
+/* The shares of the slots from now on, a byte for each metric; a register of the emulator. */
+#define MSR_SHARES	0x4f504d55
+
+static const uint64_t phases[2] = { 0x4020100c4d331966ull, 0x1008402066194d33ull };
+
+static void set_shares(uint64_t shares)
+{
+	int fd = MUST(open("/dev/cpu/0/msr", O_RDWR | O_CLOEXEC));
+	uint64_t now = 0;
+
+	if (nr_metrics() < METRICS)
+		shares &= 0xffffffff;
+	if (pwrite(fd, &shares, sizeof(shares), MSR_SHARES) != sizeof(shares) ||
+	    pread(fd, &now, sizeof(now), MSR_SHARES) != sizeof(now) || now != shares)
+		skip_case("the machine's shares cannot be set");
+	close(fd);
+}
+
+/*
+ * What perf record -e '{slots,cycles,topdown-...}:S' opens: a sample of cycles reads the group.
+ * @last: what the read before has returned: slots, cycles, metrics.
+ */
+struct reading {
+	int		fd[2 + METRICS];
+	unsigned int	metrics;
+	uint64_t	last[2 + METRICS];
+	struct ring	ring;
+	struct perf_event_attr attr;
+};
+
+/* Of this task, or of a CPU. @period: 0 without samples; @mapped: 0 for slots, 1 for cycles. */
+static void reading_open(struct reading *r, pid_t pid, int cpu, uint64_t period, int mapped)
+{
+	memset(r, 0, offsetof(struct reading, ring));
+	r->metrics = nr_metrics();
+	MUST(pin_to_cpu(0));
+	set_shares(phases[0]);
+	for (unsigned int i = 0; i < 2 + r->metrics; i++) {
+		struct perf_event_attr attr = topdown_attr(i == 1 ? 0x3c : SLOTS);
+
+		if (i > 1)
+			attr = topdown_attr(METRIC(i - 2));
+		attr.disabled = !i;
+		attr.read_format = PERF_FORMAT_GROUP;
+		attr.sample_type = PERF_SAMPLE_READ;
+		attr.sample_period = i == 1 ? period : 0;
+		r->fd[i] = MUST(perf_open(&attr, pid, cpu, i ? r->fd[0] : -1, 0));
+		if (i == 1)
+			r->attr = attr;
+	}
+	if (!ring_map(&r->ring, r->fd[mapped], 64))
+		fail_case("mmap");
+	if (!mapped)
+		MUST(ioctl(r->fd[1], PERF_EVENT_IOC_SET_OUTPUT, r->fd[0]));
+	event_enable(r->fd[0]);
+}
+
+static void reading_close(struct reading *r)
+{
+	event_disable(r->fd[0]);
+	set_shares(phases[0]);
+	ring_unmap(&r->ring);
+	for (unsigned int i = 2 + r->metrics; i--;)
+		close(r->fd[i]);
+}
+
+/* @values: of a read that follows that of @last; the slots between them have the shares. */
+static bool values_have_shares(struct reading *r, const uint64_t *values, uint64_t shares)
+{
+	uint64_t slots = values[0] - r->last[0];
+	bool good = expect(slots > 100000, "%lu slots between two reads", (long)slots);
+
+	for (unsigned int i = 0; i < r->metrics; i++)
+		good &= expect_near_permille("a metric since the read before",
+					     values[2 + i] - r->last[2 + i],
+					     slots * (shares >> 8 * i & 0xff) / 255, 10);
+	return good;
+}
+
+/* So do those of the samples in the ring, less the first one if it is @mixed. */
+static bool samples_have_shares(struct reading *r, uint64_t shares, bool mixed)
+{
+	struct perf_event_header *h;
+	unsigned int n = 0;
+	bool good = true;
+
+	while ((h = ring_find(&r->ring, PERF_RECORD_SAMPLE))) {
+		struct sample s;
+
+		sample_parse(&s, h, &r->attr);
+		if (!expect_eq("members", s.read[0], 2 + r->metrics))
+			return false;
+		if (good && (n || !mixed))
+			good = values_have_shares(r, s.read + 1, shares);
+		memcpy(r->last, s.read + 1, (2 + r->metrics) * sizeof(uint64_t));
+		n++;
+	}
+	return expect_between("samples", n, 20, 120) & good;
+}
+
+/* Each sample shows what was since the one before, not the mean of all the time. */
+static bool samples_follow(pid_t pid, int cpu)
+{
+	struct reading r;
+	bool good;
+
+	reading_open(&r, pid, cpu, BRANCH_PERIOD, 0);
+	run_loop(10 * LOOPS);
+	good = samples_have_shares(&r, phases[0], false);
+	set_shares(phases[1]);
+	run_loop(10 * LOOPS);
+	good &= samples_have_shares(&r, phases[1], true);
+	set_shares(phases[0]);
+	run_loop(10 * LOOPS);
+	good &= samples_have_shares(&r, phases[0], true);
+	reading_close(&r);
+	return good;
+}
+
+static bool samples_of_a_task(void)
+{
+	return samples_follow(0, -1);
+}
+
+static bool samples_of_a_cpu(void)
+{
+	return samples_follow(-1, 0);
+}
+
+/* read() beside a ring that has slots mapped. */
+static bool reads_follow(void)
+{
+	uint64_t values[3 + METRICS];
+	struct reading r;
+	bool good = true;
+
+	reading_open(&r, 0, -1, 0, 0);
+	for (unsigned int i = 0; i < 30 && good; i++) {
+		uint64_t shares = phases[i / 10 % 2];
+
+		set_shares(shares);
+		run_loop(LOOPS);
+		MUST(read(r.fd[0], values, sizeof(values)));
+		good &= values_have_shares(&r, values + 1, shares);
+		memcpy(r.last, values + 1, sizeof(r.last));
+	}
+	reading_close(&r);
+	return good;
+}
+
+/* The page of a ring belongs to registers that samples and read() set back. */
+static bool pages_of_rings_are_right(void)
+{
+	uint64_t before, values[3 + METRICS], after;
+	struct reading r;
+	bool good = true;
+
+	reading_open(&r, 0, -1, 20011, 0);
+	for (unsigned int i = 0; i < 3000 && good; i++) {
+		run_loop(500);
+		good &= expect(read_self(r.ring.page, &before), "there is an index");
+		MUST(read(r.fd[0], values, sizeof(values)));
+		read_self(r.ring.page, &after);
+		good &= expect_between("read() after RDPMC", values[1] - before, 0, 4 * READ_SLACK);
+		good &= expect_between("RDPMC after read()", after - values[1], 0, 4 * READ_SLACK);
+		run_loop(5000);
+		read_self(r.ring.page, &before);
+		good &= expect_between("RDPMC after samples", before - after, LOOP_SLOTS(5000),
+				       LOOP_SLOTS(5000) + 4 * READ_SLACK);
+	}
+	good &= expect(ring_count(&r.ring, PERF_RECORD_SAMPLE) > 100, "there are samples");
+	reading_close(&r);
+	return good;
+}
+
+/* A program that has a page of slots alone takes differences: samples leave it the registers. */
+static bool samples_leave_registers(void)
+{
+	struct reading r;
+	uint64_t first;
+	bool good;
+
+	reading_open(&r, 0, -1, BRANCH_PERIOD, 1);
+	map_event(r.fd[0]);
+	first = read_rdpmc(1 << 30 | 3);
+	run_loop(LOOPS);
+	good = expect_near_permille("slots", read_rdpmc(1 << 30 | 3) - first, LOOP_SLOTS(LOOPS), 5);
+	good &= expect(ring_count(&r.ring, PERF_RECORD_SAMPLE) > 5, "there are samples");
+	reading_close(&r);
+	return good;
+}
+
 static int try_open(uint64_t config, uint64_t period, int leader)
 {
 	struct perf_event_attr attr = topdown_attr(config);
@@ -477,6 +670,11 @@ static const struct test tests[] = {
 	{ "a program does not read the metrics of another one", metrics_are_cleared },
 	{ "a metric is read again after slots alone", metrics_are_read_again },
 	{ "other members of the group have branches", other_members_have_branches },
+	{ "samples of a task have the shares of their time", samples_of_a_task },
+	{ "samples of a CPU have the shares of their time", samples_of_a_cpu },
+	{ "reads beside a ring have the shares of their time", reads_follow },
+	{ "the page of a ring agrees with read()", pages_of_rings_are_right },
+	{ "samples leave the registers to a program", samples_leave_registers },
 	{ "other groups are refused", refusals },
 };
 
