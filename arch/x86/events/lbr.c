@@ -8,8 +8,9 @@
  * are entries have been logged. Clearing all registers would be 100 writes on a part with 32
  * entries. Architectural records are emptied by one write.
  *
- * Recording continues without events, as counters do, until the machine's last event is closed.
- * Call stacks and buffers are different: recording stops with the last of their events on the CPU.
+ * Recording continues without events, as counters do, until the machine's last event with branch
+ * records is closed. Call stacks and buffers are different: recording stops with the last of their
+ * events on the CPU.
  *
  * Manual: SDM 3B, "Last Branch, Interrupt, and Exception Recording" and "Freezing LBRs on PMI".
  *
