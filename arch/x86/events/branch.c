@@ -546,11 +546,17 @@ static bool branch_level_passes(u32 filter, const struct perf_branch_entry *e)
 	return to_kernel || filter & X86_BRANCH_USER;
 }
 
+/* Is the entry an abort, and does the filter name aborts? */
+static bool branch_is_named_abort(u32 filter, const struct perf_branch_entry *e)
+{
+	return filter & X86_BRANCH_ABORT && e->abort;
+}
+
 static bool branch_tx_passes(u32 filter, const struct perf_branch_entry *e)
 {
 	if (!(filter & (X86_BRANCH_IN_TX | X86_BRANCH_NO_TX | X86_BRANCH_ABORT)))
 		return true;
-	if (filter & X86_BRANCH_ABORT && e->abort)
+	if (branch_is_named_abort(filter, e))
 		return true;
 	return filter & (e->in_tx ? X86_BRANCH_IN_TX : X86_BRANCH_NO_TX);
 }
@@ -581,6 +587,7 @@ bool x86_branch_decode_one(u32 layout, const struct x86_branch_raw *raw,
 	return true;
 }
 
+/* FROM of an abort is where the transaction was, mostly not a branch: its kind does not matter. */
 static bool branch_kind_passes(u32 layout, u32 filter, const struct x86_branch_raw *raw,
 			       struct perf_branch_entry *e)
 {
@@ -589,7 +596,7 @@ static bool branch_kind_passes(u32 layout, u32 filter, const struct x86_branch_r
 	kind = kind ?: branch_find_kind(layout, e);
 	if (filter & X86_BRANCH_SAVE_TYPE)
 		e->type = branch_types[__ffs(kind)];
-	return filter & kind;
+	return filter & kind || branch_is_named_abort(filter, e);
 }
 
 static void branch_drop_flags(u32 filter, struct perf_branch_entry *e)

@@ -470,6 +470,19 @@ static void entries_of_a_log(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)out[2].cycles, 0);
 }
 
+/* An instruction that a transaction is aborted at is of no kind. No entry's code can be read. */
+static void aborts_have_no_kind(struct kunit *test)
+{
+	u32 calls = X86_BRANCH_CALL | X86_BRANCH_USER | X86_BRANCH_DECODE;
+
+	branch_expect(test, calls, "");
+	branch_expect(test, calls | X86_BRANCH_IN_TX, "");
+	branch_expect(test, calls | X86_BRANCH_ABORT, "5");
+	branch_expect(test, calls | X86_BRANCH_ABORT | X86_BRANCH_NO_TX, "5");
+	branch_expect(test, calls | X86_BRANCH_ABORT | X86_BRANCH_SAVE_TYPE, "5");
+	branch_expect(test, calls | X86_BRANCH_UNKNOWN | X86_BRANCH_NO_TX, "1");
+}
+
 /*
  * The kind is found in the kernel's text; what is not text is not read. A byte c3H is a return,
  * also as a part of another instruction. In a page there is one.
@@ -541,6 +554,7 @@ static struct kunit_case branch_cases[] = {
 	KUNIT_CASE(fused_branches_are_found),
 	KUNIT_CASE(interrupts_are_not_fused),
 	KUNIT_CASE(entries_of_a_log),
+	KUNIT_CASE(aborts_have_no_kind),
 	KUNIT_CASE(kinds_by_memory),
 	{ }
 };
