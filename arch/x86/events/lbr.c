@@ -341,6 +341,22 @@ void x86_lbr_unload(struct x86_pmu_cpu *cpu, u64 counters)
 		br->stack = NULL;
 }
 
+/**
+ * x86_lbr_counts_moved - separate the records of two assignments of counters
+ * @cpu: this CPU; events with X86_EVENT_BRANCH_COUNTS are selected, and not in @cpu->event yet
+ *
+ * An entry has counts by the number of the counter. An event that stays may have entries from
+ * before these events were on their counters.
+ *
+ * Context: interrupts disabled.
+ */
+void x86_lbr_counts_moved(struct x86_pmu_cpu *cpu)
+{
+	lockdep_assert_irqs_disabled();
+	if (cpu->lbr)
+		x86_branches_mark(cpu->pmu->branches);
+}
+
 /* --------------------------------------------------------------------- guests */
 
 /**
