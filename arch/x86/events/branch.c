@@ -599,6 +599,33 @@ static bool branch_kind_passes(u32 layout, u32 filter, const struct x86_branch_r
 	return filter & kind || branch_is_named_abort(filter, e);
 }
 
+/**
+ * x86_branch_count_interrupt - the number of entries that an interrupt has added to a log
+ * @layout: layout of the registers
+ * @log: registers as read in the interrupt
+ * @handler: where the interrupt enters the kernel
+ * @overwritten: the entry of the interrupt can have been overwritten since, or not be logged; the
+ *	newest entries that lead to the kernel are taken for those of the interrupt then
+ *
+ * Context: any, NMI included.
+ * Return: number of the newest entries that are the interrupt and the branches since
+ */
+unsigned int x86_branch_count_interrupt(u32 layout, const struct x86_branch_log *log, u64 handler,
+					bool overwritten)
+{
+	struct perf_branch_entry entry;
+	unsigned int i, kernel = 0;
+
+	for (i = 0; i < log->nr; i++) {
+		x86_branch_decode(layout, &log->entry[i], &entry);
+		if (entry.to == handler)
+			return i + 1;
+		if (kernel == i && x86_address_is_kernel(entry.to))
+			kernel++;
+	}
+	return overwritten ? kernel : 0;
+}
+
 static void branch_drop_flags(u32 filter, struct perf_branch_entry *e)
 {
 	if (filter & X86_BRANCH_NO_FLAGS) {
