@@ -546,11 +546,17 @@ static bool branch_level_passes(u32 filter, const struct perf_branch_entry *e)
 	return to_kernel || filter & X86_BRANCH_USER;
 }
 
+/* Is the entry an abort, and does the filter name aborts? */
+static bool branch_is_named_abort(u32 filter, const struct perf_branch_entry *e)
+{
+	return filter & X86_BRANCH_ABORT && e->abort;
+}
+
 static bool branch_tx_passes(u32 filter, const struct perf_branch_entry *e)
 {
 	if (!(filter & (X86_BRANCH_IN_TX | X86_BRANCH_NO_TX | X86_BRANCH_ABORT)))
 		return true;
-	if (filter & X86_BRANCH_ABORT && e->abort)
+	if (branch_is_named_abort(filter, e))
 		return true;
 	return filter & (e->in_tx ? X86_BRANCH_IN_TX : X86_BRANCH_NO_TX);
 }
@@ -581,6 +587,7 @@ bool x86_branch_decode_one(u32 layout, const struct x86_branch_raw *raw,
 	return true;
 }
 
+/* FROM of an abort is where the transaction was, mostly not a branch: its kind does not matter. */
 static bool branch_kind_passes(u32 layout, u32 filter, const struct x86_branch_raw *raw,
 			       struct perf_branch_entry *e)
 {
@@ -589,7 +596,34 @@ static bool branch_kind_passes(u32 layout, u32 filter, const struct x86_branch_r
 	kind = kind ?: branch_find_kind(layout, e);
 	if (filter & X86_BRANCH_SAVE_TYPE)
 		e->type = branch_types[__ffs(kind)];
-	return filter & kind;
+	return filter & kind || branch_is_named_abort(filter, e);
+}
+
+/**
+ * x86_branch_count_interrupt - the number of entries that an interrupt has added to a log
+ * @layout: layout of the registers
+ * @log: registers as read in the interrupt
+ * @handler: where the interrupt enters the kernel
+ * @overwritten: the entry of the interrupt can have been overwritten since, or not be logged; the
+ *	newest entries that lead to the kernel are taken for those of the interrupt then
+ *
+ * Context: any, NMI included.
+ * Return: number of the newest entries that are the interrupt and the branches since
+ */
+unsigned int x86_branch_count_interrupt(u32 layout, const struct x86_branch_log *log, u64 handler,
+					bool overwritten)
+{
+	struct perf_branch_entry entry;
+	unsigned int i, kernel = 0;
+
+	for (i = 0; i < log->nr; i++) {
+		x86_branch_decode(layout, &log->entry[i], &entry);
+		if (entry.to == handler)
+			return i + 1;
+		if (kernel == i && x86_address_is_kernel(entry.to))
+			kernel++;
+	}
+	return overwritten ? kernel : 0;
 }
 
 static void branch_drop_flags(u32 filter, struct perf_branch_entry *e)

@@ -169,6 +169,7 @@ enum x86_branches_kind {
 #define X86_BRANCHES_HT_SHARED	BIT(0)	/* the threads of a core share @select */
 #define X86_BRANCHES_WITH_PT	BIT(1)	/* processor trace may run at the same time */
 #define X86_BRANCHES_MISS	BIT(2)	/* format 1 is format 3 in fact */
+#define X86_BRANCHES_NO_FREEZE	BIT(3)	/* an overflow interrupt does not stop recording */
 
 /**
  * struct x86_branches - the branch registers of a line of processors
@@ -229,6 +230,8 @@ u64  x86_branch_from_to_write(u32 layout, u64 from);
 void x86_branch_decode(u32 layout, const struct x86_branch_raw *raw, struct perf_branch_entry *e);
 bool x86_branch_decode_one(u32 layout, const struct x86_branch_raw *raw,
 			   struct perf_branch_entry *e);
+unsigned int x86_branch_count_interrupt(u32 layout, const struct x86_branch_log *log, u64 handler,
+					bool overwritten);
 unsigned int x86_branch_fill(const struct x86_branch_raw *raw, unsigned int nr, u32 layout,
 			     u32 filter, struct perf_branch_entry *out, u64 *counts);
 

@@ -132,6 +132,7 @@ int x86_branch_init_counter(const struct x86_pmu *xpmu, struct perf_event *event
 	if (ret)
 		return ret;
 	event->hw.config |= X86_SELECT_BRANCH_COUNTER;
+	event->hw.flags |= X86_EVENT_BRANCH_COUNTS;
 	event->hw.counters &= xpmu->branches->counters;
 	return 0;
 }

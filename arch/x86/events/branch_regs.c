@@ -263,10 +263,12 @@ void x86_branches_write_guest(const struct x86_branches *b, const struct x86_bra
 	wrmsrl(b->select, task ? task->select : 0);
 }
 
-/* Of DEBUGCTL: whether recording is on in a ring, and freezing. */
+/* Of DEBUGCTL: whether recording is on in a ring, and freezing, where there is that. */
 static u64 branches_debugctl_bits(const struct x86_branches *b)
 {
-	return DEBUGCTLMSR_FREEZE_LBRS_ON_PMI | (b->kind == X86_BRANCHES_RING ? b->on : 0);
+	u64 freeze = b->flags & X86_BRANCHES_NO_FREEZE ? 0 : DEBUGCTLMSR_FREEZE_LBRS_ON_PMI;
+
+	return freeze | (b->kind == X86_BRANCHES_RING ? b->on : 0);
 }
 
 /* Single steps and bus locks use other bits of the register: they are left as they are. */
@@ -290,7 +292,7 @@ static void branches_set_amd(const struct x86_branches *b, u64 on)
 /**
  * x86_branches_start - start to record; a buffer is emptied
  * @b: the registers; of the architectural ones the control has been written with the filter
- * @freeze: an overflow interrupt stops recording
+ * @freeze: an overflow interrupt stops recording; no matter with X86_BRANCHES_NO_FREEZE
  *
  * Context: interrupts disabled, or NMI.
  */

@@ -12,7 +12,6 @@
 #include <asm/nmi.h>
 
 #include "branch.h"
-#include "lbr.h"
 #include "exclusive.h"
 #include "intel/bts.h"
 #include "intel/pebs.h"
@@ -538,14 +537,12 @@ static int x86_msrs_reserve(unsigned long counters)
 
 static bool x86_msrs_cpu_enabled(int cpu, void *unused)
 {
-	return READ_ONCE(per_cpu(x86_pmu_cpu.enabled, cpu)) ||
-	       READ_ONCE(per_cpu(x86_pmu_cpu.branches_on, cpu));
+	return READ_ONCE(per_cpu(x86_pmu_cpu.enabled, cpu));
 }
 
 static void x86_msrs_stop_cpu(void *unused)
 {
 	x86_counters_disable(this_cpu_ptr(&x86_pmu_cpu), ~0ULL);
-	x86_lbr_cpu_stop(this_cpu_ptr(&x86_pmu_cpu));
 }
 
 /* perf_event::destroy. Counters continue to run without events: the last event stops them. */

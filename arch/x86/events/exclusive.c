@@ -46,14 +46,10 @@ static void exclusive_stop_unused(void *unused)
 		x86_lbr_cpu_stop(cpu);
 }
 
-/*
- * A CPU records branches without events with branch records, until the last event of the PMU is
- * closed. It stops before a facility is used that does not work beside the LBR.
- */
-static void exclusive_stop_lbr(unsigned int what)
+/* A CPU continues to record branches until the last event with branch records is closed. */
+static void exclusive_stop_lbr(void)
 {
-	if (exclusive_excludes(what, x86_lbr_exclusive_lbr))
-		on_each_cpu_cond(exclusive_cpu_records, exclusive_stop_unused, NULL, true);
+	on_each_cpu_cond(exclusive_cpu_records, exclusive_stop_unused, NULL, true);
 }
 
 /**
@@ -73,7 +69,6 @@ int x86_add_exclusive(unsigned int what)
 	for (i = 0; i < x86_lbr_exclusive_max; i++)
 		if (exclusive_excludes(what, i) && branch_users[i])
 			return -EBUSY;
-	exclusive_stop_lbr(what);
 	branch_users[what]++;
 	if (what != x86_lbr_exclusive_lbr)
 		WRITE_ONCE(x86_exclusive_users, x86_exclusive_users + 1);
@@ -85,12 +80,16 @@ int x86_add_exclusive(unsigned int what)
  * x86_del_exclusive - remove a user of a facility
  * @what: enum x86_branch_facility, after x86_add_exclusive()
  *
+ * Without users of the LBR no CPU records branches any more: a facility that does not work beside
+ * the LBR can be used, and a hypervisor does not switch DEBUGCTL.
+ *
  * Context: process, may sleep.
  */
 void x86_del_exclusive(unsigned int what)
 {
 	guard(mutex)(&branch_users_lock);
-	branch_users[what]--;
+	if (!--branch_users[what] && what == x86_lbr_exclusive_lbr)
+		exclusive_stop_lbr();
 	if (what != x86_lbr_exclusive_lbr)
 		WRITE_ONCE(x86_exclusive_users, x86_exclusive_users - 1);
 	atomic_dec(&x86_irq_users);

@@ -277,6 +277,8 @@ int x86_irq_status(struct pt_regs *regs)
 		return x86_irq_traces();
 
 	cpu->halted = true;
+	if (unlikely(cpu->lbr))
+		x86_lbr_irq_begin(cpu);
 	wrmsrl(x86_pmu_regs.global_ctrl, 0);
 	n = x86_irq_handle_all(cpu, regs);
 	if (x86_pmu_regs.ack_lvt)

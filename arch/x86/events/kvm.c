@@ -59,6 +59,15 @@ u64 perf_get_hw_event_config(int hw_event)
 EXPORT_SYMBOL_GPL(perf_get_hw_event_config);
 
 #ifdef CONFIG_CPU_SUP_INTEL
+/*
+ * PEBS_ENABLE in the host, as far as a guest matters. The register keeps the bits of counters
+ * without an event, but these counters are disabled. With 0, KVM does not switch the register.
+ */
+static u64 x86_kvm_pebs_enable(const struct x86_pmu_cpu *cpu)
+{
+	return cpu->precise & cpu->loaded ? cpu->pebs_enable_written : 0;
+}
+
 /**
  * perf_guest_get_msrs - registers that have another value in a guest
  * @nr: set to the number of registers
@@ -87,7 +96,7 @@ struct perf_guest_switch_msr *perf_guest_get_msrs(int *nr, void *data)
 	};
 	cpu->guest_msr[1] = (struct perf_guest_switch_msr){
 		.msr	= MSR_IA32_PEBS_ENABLE,
-		.host	= cpu->pebs_enable_written,
+		.host	= x86_kvm_pebs_enable(cpu),
 	};
 	*nr = cpu->pmu && cpu->pmu->max_precise ? 2 : 1;
 	return cpu->guest_msr;

@@ -8,8 +8,9 @@
  * are entries have been logged. Clearing all registers would be 100 writes on a part with 32
  * entries. Architectural records are emptied by one write.
  *
- * Recording continues without events, as counters do, until the machine's last event is closed.
- * Call stacks and buffers are different: recording stops with the last of their events on the CPU.
+ * Recording continues without events, as counters do, until the machine's last event with branch
+ * records is closed. Call stacks and buffers are different: recording stops with the last of their
+ * events on the CPU.
  *
  * Manual: SDM 3B, "Last Branch, Interrupt, and Exception Recording" and "Freezing LBRs on PMI".
  *
@@ -83,6 +84,12 @@ static bool lbr_freeze_clears_lbr(const struct x86_pmu_cpu *cpu)
 static bool lbr_has_buffer(const struct x86_pmu *xpmu)
 {
 	return xpmu->branches->kind == X86_BRANCHES_BUFFER;
+}
+
+/* Has the handler of an interrupt to stop recording itself? */
+static bool lbr_lacks_freeze(const struct x86_pmu *xpmu)
+{
+	return lbr_has_buffer(xpmu) || xpmu->branches->flags & X86_BRANCHES_NO_FREEZE;
 }
 
 static bool lbr_has_info(const struct x86_pmu *xpmu)
@@ -340,6 +347,22 @@ void x86_lbr_unload(struct x86_pmu_cpu *cpu, u64 counters)
 		br->stack = NULL;
 }
 
+/**
+ * x86_lbr_counts_moved - separate the records of two assignments of counters
+ * @cpu: this CPU; events with X86_EVENT_BRANCH_COUNTS are selected, and not in @cpu->event yet
+ *
+ * An entry has counts by the number of the counter. An event that stays may have entries from
+ * before these events were on their counters.
+ *
+ * Context: interrupts disabled.
+ */
+void x86_lbr_counts_moved(struct x86_pmu_cpu *cpu)
+{
+	lockdep_assert_irqs_disabled();
+	if (cpu->lbr)
+		x86_branches_mark(cpu->pmu->branches);
+}
+
 /* --------------------------------------------------------------------- guests */
 
 /**
@@ -412,40 +435,41 @@ void x86_lbr_sched_task(struct x86_pmu_cpu *cpu)
 /* ------------------------------------------------------------------- interrupt */
 
 /**
- * x86_lbr_irq_begin - begin the interrupt of a part without a freeze
+ * x86_lbr_irq_begin - begin an interrupt
  * @cpu: this CPU, with events in @cpu->lbr
  *
- * An interrupt of another counter stops a buffer before the buffer is full. That raises one more
- * interrupt, which finds no cause.
+ * Parts without a freeze stop to record here. An interrupt of another counter stops a buffer before
+ * the buffer is full. That raises one more interrupt, which finds no cause.
  *
  * Context: NMI.
  */
 void x86_lbr_irq_begin(struct x86_pmu_cpu *cpu)
 {
+	const struct x86_branches *b = cpu->pmu->branches;
 	u64 val;
 
-	rdmsrl(cpu->pmu->branches->control, val);
-	wrmsrl(cpu->pmu->branches->control, val & ~X86_BRS_ENABLE);
+	if (!lbr_lacks_freeze(cpu->pmu))
+		return;
+	rdmsrl(b->control, val);
+	wrmsrl(b->control, val & ~b->on);
 }
 
 /*
- * A buffer is still being filled when another counter interrupts: its newest entries are the
- * interrupt itself and the branches from there to x86_lbr_irq_begin().
+ * Without a freeze, and in a buffer that is still being filled when another counter interrupts, the
+ * newest entries are the interrupt itself and the branches from there to x86_lbr_irq_begin(). A
+ * full buffer has no such entries; other registers can have no others.
  */
 static void lbr_drop_interrupt(const struct x86_pmu *xpmu, struct x86_branch_log *log)
 {
-	struct perf_branch_entry entry;
-	unsigned int i;
+	bool buffer = lbr_has_buffer(xpmu);
+	unsigned int n = x86_branch_count_interrupt(xpmu->branch_layout, log,
+						    (unsigned long)asm_exc_nmi, !buffer);
 
-	for (i = 0; i < log->nr; i++) {
-		x86_branch_decode(xpmu->branch_layout, &log->entry[i], &entry);
-		if (entry.to != (unsigned long)asm_exc_nmi)
-			continue;
-		log->nr -= i + 1;
-		log->top -= i + 1;
-		memmove(log->entry, log->entry + i + 1, log->nr * sizeof(*log->entry));
-		return;
-	}
+	log->nr -= n;
+	if (buffer)
+		log->top -= n;
+	if (n)
+		memmove(log->entry, log->entry + n, log->nr * sizeof(*log->entry));
 }
 
 /**
@@ -467,7 +491,7 @@ void x86_lbr_irq_log(struct x86_pmu_cpu *cpu)
 	br->log.top = x86_branches_newest(b);
 	br->log.nr = x86_branches_read(b, br->log.top, br->info_users && lbr_has_info(cpu->pmu),
 				       br->log.entry);
-	if (lbr_has_buffer(cpu->pmu))
+	if (lbr_lacks_freeze(cpu->pmu))
 		lbr_drop_interrupt(cpu->pmu, &br->log);
 }
 
@@ -485,7 +509,7 @@ void x86_lbr_irq_end(struct x86_pmu_cpu *cpu)
 	struct x86_branch_cpu *br = this_cpu_ptr(&x86_branch_cpu);
 
 	br->logged = false;
-	if (!lbr_has_ring(cpu->pmu) && !lbr_has_buffer(cpu->pmu))
+	if (!lbr_has_ring(cpu->pmu) && !lbr_lacks_freeze(cpu->pmu))
 		return;
 	if (br->stopped)
 		br->restart = true;

@@ -27,6 +27,7 @@ static inline bool x86_event_branch_stack(const struct perf_event *event)
 
 void x86_lbr_load(struct x86_pmu_cpu *cpu, struct perf_event *event);
 void x86_lbr_unload(struct x86_pmu_cpu *cpu, u64 counters);
+void x86_lbr_counts_moved(struct x86_pmu_cpu *cpu);
 void x86_lbr_load_guest(struct x86_pmu_cpu *cpu, struct perf_event *event);
 void x86_lbr_unload_guest(struct x86_pmu_cpu *cpu, struct perf_event *event);
 void x86_lbr_irq_begin(struct x86_pmu_cpu *cpu);

@@ -96,9 +96,11 @@
 #define X86_EVENT_GUEST_BRANCHES BIT(11) /* X86_EVENT_BRANCHES, and a guest has the registers */
 #define X86_EVENT_PRECISE	BIT(12)	/* samples are records of the processor, see intel/pebs.h */
 #define X86_EVENT_BATCH		BIT(13)	/* many records to one interrupt; X86_EVENT_PRECISE, too */
+#define X86_EVENT_BRANCH_COUNTS	BIT(14)	/* branch records have its counts, by its counter */
 #define X86_EVENT_TOPDOWN	BIT(15)	/* slots or a metric, see intel/topdown.c */
-/* has registers beside its counter */
-#define X86_EVENT_SPECIAL	(X86_EVENT_PRECISE | X86_EVENT_TOPDOWN | X86_EVENT_BRANCHES)
+/* has registers beside its counter, or counts in such registers */
+#define X86_EVENT_SPECIAL	(X86_EVENT_PRECISE | X86_EVENT_TOPDOWN | X86_EVENT_BRANCHES | \
+				 X86_EVENT_BRANCH_COUNTS)
 
 /* ---------------------------------------------------------------- model tables */
 

@@ -247,6 +247,20 @@ static noinline void x86_sched_unload_precise(struct x86_pmu_cpu *cpu, u64 count
 	}
 }
 
+/*
+ * An event with branch records in the store stays. Counts of these records are those of the present
+ * counters: records are sampled before an event that has such counts leaves its counter.
+ */
+static noinline void x86_sched_unload_counted(struct x86_pmu_cpu *cpu, u64 counters)
+{
+	u32 flags = 0;
+
+	for (; counters; counters &= counters - 1)
+		flags |= cpu->event[__ffs64(counters)]->hw.flags;
+	if (flags & X86_EVENT_BRANCH_COUNTS && intel_pebs_is_pending())
+		x86_sched_drain(cpu);
+}
+
 /**
  * x86_sched_task - pmu::sched_task: an event of the CPU continues with another task
  * @pmu_ctx: unused
@@ -348,6 +362,8 @@ static noinline u64 x86_sched_unload_special(struct x86_pmu_cpu *cpu, u64 counte
 		counters = x86_sched_unload_guest(cpu, counters);
 	if (counters & cpu->precise)
 		x86_sched_unload_precise(cpu, counters & cpu->precise);
+	if (cpu->lbr & cpu->precise & ~counters)
+		x86_sched_unload_counted(cpu, counters);
 	if (cpu->metrics && counters & (cpu->metrics | X86_FIXED(3)))
 		counters = x86_sched_unload_metrics(cpu, counters, stop, owner);
 	if (stop & cpu->enabled)
@@ -782,6 +798,18 @@ static noinline void x86_sched_stop_lingering(struct x86_pmu_cpu *cpu, u64 taken
 	cpu->lingering = 0;
 }
 
+/*
+ * Must no record be written while events with these flags are loaded? The periods that records
+ * begin, and their size, do not change while there are some, nor do the places of counts in their
+ * branches.
+ */
+static bool x86_sched_must_pause(const struct x86_pmu_cpu *cpu, unsigned int flags)
+{
+	if (flags & X86_EVENT_BRANCH_COUNTS && cpu->lbr & cpu->precise)
+		return true;
+	return flags & X86_EVENT_PRECISE && cpu->batch;
+}
+
 /* Puts events on counters; @fresh: their slots in @s. */
 static noinline void x86_sched_load_slots(struct x86_pmu_cpu *cpu, const struct perf_schedule *s,
 					  u64 fresh)
@@ -800,8 +828,7 @@ static noinline void x86_sched_load_slots(struct x86_pmu_cpu *cpu, const struct 
 	}
 	if (unlikely(x86_pmu_regs.prepare))
 		x86_sched_prepare(cpu, s, fresh);
-	/* The periods that records begin, and their size, do not change while there are some. */
-	if (unlikely(flags & X86_EVENT_PRECISE) && cpu->batch)
+	if (unlikely(flags & X86_EVENT_SPECIAL) && x86_sched_must_pause(cpu, flags))
 		paused = x86_sched_pause(cpu);
 	if (unlikely(cpu->lingering)) {
 		stop |= cpu->lingering;
@@ -818,6 +845,8 @@ static noinline void x86_sched_load_slots(struct x86_pmu_cpu *cpu, const struct 
 	for (todo = fresh; todo; todo &= todo - 1)
 		x86_sched_load_select(cpu, &s->slot[__ffs64(todo)]);
 	x86_select_flush(cpu);
+	if (unlikely(flags & X86_EVENT_BRANCH_COUNTS))
+		x86_lbr_counts_moved(cpu);
 	for (todo = fresh; todo; todo &= todo - 1)
 		x86_sched_load_event(cpu, &s->slot[__ffs64(todo)], hide);
 	if (unlikely(flags & X86_EVENT_SPECIAL))

@@ -53,9 +53,9 @@ static void __init lbr_brs_setup(struct x86_pmu *xpmu)
  * amd_lbr_setup - find out whether a PMU has branch records
  * @xpmu: the PMU
  *
- * Without the freeze the interrupt's own branches would take the place of the program's. All parts
- * with branch records have the freeze. The freeze ends when the interrupt's status is acknowledged,
- * which a hypervisor without PERFMON_V2 has not.
+ * A freeze ends when the interrupt's status is acknowledged, which a hypervisor without PERFMON_V2
+ * has not. Some Zen 4 have no freeze. There the interrupt's own branches take the place of others,
+ * unless they are filtered out as those of the kernel.
  *
  * Context: initcall; may sleep.
  */
@@ -68,9 +68,10 @@ void __init amd_lbr_setup(struct x86_pmu *xpmu)
 		lbr_brs_setup(xpmu);
 		return;
 	}
-	if (!boot_cpu_has(X86_FEATURE_AMD_LBR_V2) || !boot_cpu_has(X86_FEATURE_PERFMON_V2) ||
-	    !boot_cpu_has(X86_FEATURE_AMD_LBR_PMC_FREEZE))
+	if (!boot_cpu_has(X86_FEATURE_AMD_LBR_V2) || !boot_cpu_has(X86_FEATURE_PERFMON_V2))
 		return;
+	if (!boot_cpu_has(X86_FEATURE_AMD_LBR_PMC_FREEZE))
+		lbr_amd.flags |= X86_BRANCHES_NO_FREEZE;
 	ebx.full = cpuid_ebx(EXT_PERFMON_DEBUG_FEATURES);
 	lbr_amd.depth = min_t(unsigned int, ebx.split.lbr_v2_stack_sz, X86_BRANCH_MAX);
 	if (!lbr_amd.depth || rdmsrl_safe(lbr_amd.select, &val) || rdmsrl_safe(lbr_amd.to, &val))

@@ -348,6 +348,43 @@ static void void_entries_are_left_out(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, x86_branch_decode_one(X86_BRANCH_TO_VALID, &log.entry[2], e));
 }
 
+#define HANDLER		(KERNEL_IP + 0x1000)
+
+/* Newest first: branches of a handler, the interrupt, branches of a program, a system call. */
+static const struct x86_branch_log interrupt_log = {
+	.nr	= 6,
+	.entry	= {
+		{ AMD_IP(HANDLER) + 8, MISS | (AMD_IP(KERNEL_IP) + 4) },
+		{ AMD_IP(HANDLER) + 4, MISS | (AMD_IP(KERNEL_IP) + 8) },
+		{ USER_IP, MISS | AMD_IP(HANDLER) },
+		{ USER_IP + 1, MISS | USER_IP },
+		{ AMD_IP(KERNEL_IP), MISS | USER_IP },
+		{ USER_IP + 2, MISS | AMD_IP(KERNEL_IP) },
+	},
+};
+
+/* Without a freeze the newest entries are those of the interrupt that reads them. */
+static void entries_of_an_interrupt(struct kunit *test)
+{
+	struct x86_branch_log log = interrupt_log;
+	u32 layout = X86_BRANCH_TO_VALID;
+
+	KUNIT_EXPECT_EQ(test, x86_branch_count_interrupt(layout, &log, HANDLER, false), 3);
+	KUNIT_EXPECT_EQ(test, x86_branch_count_interrupt(layout, &log, HANDLER, true), 3);
+	/* The interrupt's entry is missing: the program's first one ends those of the handler. */
+	KUNIT_EXPECT_EQ(test, x86_branch_count_interrupt(layout, &log, HANDLER + 1, true), 3);
+	KUNIT_EXPECT_EQ(test, x86_branch_count_interrupt(layout, &log, HANDLER + 1, false), 0);
+	log.nr = 2;
+	KUNIT_EXPECT_EQ(test, x86_branch_count_interrupt(layout, &log, HANDLER, true), 2);
+	KUNIT_EXPECT_EQ(test, x86_branch_count_interrupt(layout, &log, HANDLER, false), 0);
+	/* With a filter of user space there is none of the handler. */
+	log.nr = 1;
+	log.entry[0] = interrupt_log.entry[3];
+	KUNIT_EXPECT_EQ(test, x86_branch_count_interrupt(layout, &log, HANDLER, true), 0);
+	log.nr = 0;
+	KUNIT_EXPECT_EQ(test, x86_branch_count_interrupt(layout, &log, HANDLER, true), 0);
+}
+
 extern const u8 branch_kunit_compare[], branch_kunit_branch[];
 
 static noinline void run_fused_branch(void)
@@ -470,6 +507,19 @@ static void entries_of_a_log(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)out[2].cycles, 0);
 }
 
+/* An instruction that a transaction is aborted at is of no kind. No entry's code can be read. */
+static void aborts_have_no_kind(struct kunit *test)
+{
+	u32 calls = X86_BRANCH_CALL | X86_BRANCH_USER | X86_BRANCH_DECODE;
+
+	branch_expect(test, calls, "");
+	branch_expect(test, calls | X86_BRANCH_IN_TX, "");
+	branch_expect(test, calls | X86_BRANCH_ABORT, "5");
+	branch_expect(test, calls | X86_BRANCH_ABORT | X86_BRANCH_NO_TX, "5");
+	branch_expect(test, calls | X86_BRANCH_ABORT | X86_BRANCH_SAVE_TYPE, "5");
+	branch_expect(test, calls | X86_BRANCH_UNKNOWN | X86_BRANCH_NO_TX, "1");
+}
+
 /*
  * The kind is found in the kernel's text; what is not text is not read. A byte c3H is a return,
  * also as a part of another instruction. In a page there is one.
@@ -537,10 +587,12 @@ static struct kunit_case branch_cases[] = {
 	KUNIT_CASE(knl_has_predictions),
 	KUNIT_CASE(written_from_has_copies),
 	KUNIT_CASE(void_entries_are_left_out),
+	KUNIT_CASE(entries_of_an_interrupt),
 	KUNIT_CASE(fused_branches),
 	KUNIT_CASE(fused_branches_are_found),
 	KUNIT_CASE(interrupts_are_not_fused),
 	KUNIT_CASE(entries_of_a_log),
+	KUNIT_CASE(aborts_have_no_kind),
 	KUNIT_CASE(kinds_by_memory),
 	{ }
 };

@@ -327,6 +327,40 @@ static void guest_writes_no_records(struct kunit *test)
 	guest_entry_is_right(test, &entry);
 }
 
+/* PEBS_ENABLE keeps the bits of a closed event, which would be switched at each entry. */
+static void guest_entry_ends_with_records(struct kunit *test)
+{
+	struct perf_event *plain, *precise;
+	struct guest_entry before = { }, after = { };
+	u64 left;
+
+	if (!x86_nr_pmus || !x86_pmus[0].max_precise)
+		kunit_skip(test, "no records of precise samples");
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(0)), 0);
+	precise = guest_counting_event(true);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, precise);
+	guest_enters(precise, precise, &before);
+	/* It is loaded first, so the counter of the closed event stays without one. */
+	plain = guest_counting_event(false);
+	perf_event_release_kernel(precise);
+	if (!IS_ERR(plain)) {
+		guest_enters(plain, plain, &after);
+		perf_event_release_kernel(plain);
+	}
+	set_cpus_allowed_ptr(current, cpu_possible_mask);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, plain);
+	KUNIT_ASSERT_EQ(test, before.nr, 2);
+	KUNIT_EXPECT_NE(test, before.msr[1].host, before.msr[1].guest);
+	KUNIT_ASSERT_EQ(test, after.nr, 2);
+	KUNIT_EXPECT_NE(test, after.plain, 0ULL);
+	KUNIT_EXPECT_EQ(test, after.msr[1].msr, MSR_IA32_PEBS_ENABLE);
+	KUNIT_EXPECT_EQ(test, after.msr[1].host, after.msr[1].guest);
+	/* What is left in the register selects counters that are disabled. */
+	left = after.now[1] & x86_pmus[0].precise_counters;
+	KUNIT_EXPECT_EQ(test, left & (after.now[0] | after.msr[0].guest), 0ULL);
+}
+
 #ifdef CONFIG_GUEST_PERF_EVENTS
 /* What samples of the host show while the callbacks report a guest. */
 struct guest_records {
@@ -410,6 +444,7 @@ static struct kunit_case guest_kunit_cases[] = {
 	KUNIT_CASE(guests_have_records_with_stacks),
 	KUNIT_CASE(guest_keeps_its_records),
 	KUNIT_CASE(guest_writes_no_records),
+	KUNIT_CASE(guest_entry_ends_with_records),
 #ifdef CONFIG_GUEST_PERF_EVENTS
 	KUNIT_CASE(records_are_of_the_host),
 #endif

@@ -477,6 +477,43 @@ static bool cpu_tells_tasks_apart(void)
 	return no_entries_of_others(true);
 }
 
+/* The bits that make a CPU record branches, and stop for an interrupt. */
+static uint64_t recording_of(int cpu)
+{
+	uint64_t on = register_of(cpu, MSR_DEBUGCTL) & (DEBUGCTL_LBR | DEBUGCTL_FREEZE);
+
+	if (records_are_a_ring())
+		return on;
+	if (records_are_amd())
+		return on | (register_of(cpu, MSR_DBG_EXTN_CFG) & DBG_EXTN_LBR);
+	return on | (register_of(cpu, MSR_ARCH_LBR_CTL) & ARCH_LBR_ENABLE);
+}
+
+/* A hypervisor would switch them at each entry and exit, though the program is not sampled. */
+static bool recording_ends(void)
+{
+	struct perf_event_attr cycles = hw_attr(PERF_COUNT_HW_CPU_CYCLES, "u");
+	struct perf_event_attr attr = branch_attr(FORM_ANY);
+	int counter, first, last;
+	bool good;
+
+	need_branches();
+	MUST(pin_to_cpu(0));
+	counter = MUST(perf_open(&cycles, 0, -1, -1, 0));
+	event_enable(counter);
+	first = MUST(perf_open(&attr, 0, -1, -1, 0));
+	event_enable(first);
+	last = MUST(perf_open(&attr, 0, -1, -1, 0));
+	event_enable(last);
+	good = expect(recording_of(0), "recording is off");
+	close(first);
+	good &= expect(recording_of(0), "recording is off for the last event");
+	close(last);
+	good &= expect_eq("recording after the last event", recording_of(0), 0);
+	close(counter);
+	return good;
+}
+
 #define BRANCH_REGISTERS	12	/* of the PMU model's statistics; not DEBUGCTL */
 
 /* Switches to a task without events and back. */
@@ -565,6 +602,7 @@ static const struct test tests[] = {
 	{ "an event of user space shows no address of the kernel", kernel_addresses_are_dropped },
 	{ "a task's samples have no branches of others", task_has_its_own },
 	{ "samples of a CPU have the branches of their task", cpu_tells_tasks_apart },
+	{ "recording ends with the last event that has records", recording_ends },
 	{ "a switch to a task with branch records writes once", switch_writes_once },
 	{ "a switch without branch records does not access them", others_write_nothing },
 	{ "unknown and privileged branches are refused", refusals },

@@ -228,4 +228,29 @@ static inline unsigned int follow(const struct perf_branch_entry *e, unsigned in
 	return i;
 }
 
+#define MSR_DEBUGCTL		0x1d9
+#define DEBUGCTL_LBR		0x1
+#define DEBUGCTL_FREEZE		0x800	/* of branch records, by an interrupt */
+#define MSR_ARCH_LBR_CTL	0x14ce
+#define ARCH_LBR_ENABLE		0x1
+#define MSR_DBG_EXTN_CFG	0xc000010f
+#define DBG_EXTN_LBR		0x40
+
+/* A register of a CPU. */
+static inline uint64_t register_of(int cpu, uint32_t number)
+{
+	char path[32];
+	uint64_t val;
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
+	fd = open(path, O_RDONLY);
+	if (fd < 0)
+		skip_case("no file with the registers of a CPU");
+	if (pread(fd, &val, sizeof(val), number) != sizeof(val))
+		fail_case("a register of the CPU cannot be read");
+	close(fd);
+	return val;
+}
+
 #endif /* PERF_TEST_X86_BRANCH_H */

@@ -22,6 +22,7 @@
 #define BRANCHES	0x00c4	/* BR_INST_RETIRED.ALL_BRANCHES */
 #define CONDITIONAL	0x01c4	/* BR_INST_RETIRED.COND_TAKEN */
 #define INSTRUCTIONS	0x00c0	/* INST_RETIRED.ANY */
+#define FIRST_TWO	0x05d0	/* MEM_UOPS_RETIRED.LOAD_LATENCY: counters 0 and 1 alone */
 #define DISABLED	0	/* an event that is not enabled */
 
 static void need_counters(void)
@@ -162,6 +163,64 @@ static bool disabled_events_count_nothing(void)
 	return group_is_counted(config, 3);
 }
 
+/*
+ * The group is on counters 3, 2 and 1, and another event on 0. The second of the group is closed,
+ * and one more event needs 0 or 1: the third moves to 2, where entries from before have the counts
+ * of the second. A period has fewer branches than the registers hold.
+ */
+static unsigned int move_between_samples(unsigned int turn, struct counts *c)
+{
+	static const uint64_t config[] = { BRANCHES, INSTRUCTIONS, CONDITIONAL };
+	struct perf_event_attr first_two = perf_attr_modes(PERF_TYPE_RAW, FIRST_TWO, "u");
+	struct perf_event_attr attr = leader_attr(config[0]);
+	unsigned int samples;
+	int fd[3], others[2];
+	struct ring ring;
+	struct sample s;
+
+	attr.sample_period = 23;
+	first_two.disabled = 0;
+	fd[0] = open_self(&attr, -1);
+	for (unsigned int i = 1; i < ARRAY_SIZE(fd); i++)
+		fd[i] = MUST(open_counted(config[i], fd[0]));
+	others[0] = MUST(perf_open(&first_two, 0, -1, -1, 0));
+	if (!ring_map(&ring, fd[0], 64))
+		fail_case("mmap");
+	event_enable(fd[0]);
+	branch_loop(20 + turn);
+	close(fd[1]);
+	/* Samples with the counts of three events. */
+	ring.tail = ring.page->data_head;
+	branch_loop(20 + turn);
+	others[1] = perf_open(&first_two, 0, -1, -1, 0);
+	branch_loop(20);
+	event_disable(fd[0]);
+	for (samples = 0; ring_sample(&ring, &attr, &s); samples++)
+		check_counts(&s, false, c);
+	ring_unmap(&ring);
+	close(fd[0]);
+	close(fd[2]);
+	close(others[0]);
+	MUST(close(others[1]));
+	return samples;
+}
+
+static bool moved_event_is_counted(void)
+{
+	static const uint64_t left[] = { BRANCHES, CONDITIONAL };
+	struct counts c = { .config = left, .n = ARRAY_SIZE(left) };
+	unsigned int samples = 0, turns = 30;
+
+	need_counters();
+	require_exact_instructions();
+	need_short_interrupts();
+	for (unsigned int i = 0; i < turns; i++)
+		samples += move_between_samples(i, &c);
+	return expect(samples > 10 * turns, "%u samples", samples) &
+	       expect(c.checked > 100 * turns, "%u entries", c.checked) &
+	       expect_eq("entries with the counts of another event", c.wrong, 0);
+}
+
 static bool caps_are_there(void)
 {
 	char nr[16] = "", width[16] = "";
@@ -212,6 +271,7 @@ static bool refusals(void)
 static const struct test tests[] = {
 	{ "each branch has the counts of the group's events", groups_are_counted },
 	{ "an event that is disabled counts nothing", disabled_events_count_nothing },
+	{ "an event that moves to another counter has its own counts", moved_event_is_counted },
 	{ "caps have the number and the width of the counts", caps_are_there },
 	{ "other groups are refused", refusals },
 };

