@@ -71,8 +71,8 @@ static __always_inline u64 perf_clock(void)
  * @nr_forks: forks of the task, from the number of the creating task's fork on; see inherit.c
  * @sched_cpu: CPU for which @sched was compiled; -1 if it is valid on any CPU
  * @overrides_base: @sched contains other events of the CPU side than the base schedule
- * @overcommitted: a flexible group waits for a time slice: it is not in @sched or, without counters,
- *	could not be added
+ * @overcommitted: a flexible group waits for a time slice: it is not in @sched, or could not be
+ *	added if there are no counters
  * @sched: the compiled schedule; NULL if @pmu has no counters
  * @task_data: object of pmu::task_ctx_cache; NULL until an event has PERF_ATTACH_TASK_DATA
  *

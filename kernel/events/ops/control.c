@@ -79,8 +79,8 @@ void perf_event_disable_locked(struct perf_event *event)
 
 /*
  * Ends a request of a hit to disable the event: the irq_work that is still to do so would undo what
- * is requested now. The counter may be stopped, so the event has to be. Hits that concern a sleeping
- * task find its tracepoint events without a pmu::add before.
+ * is requested now. The counter may be stopped, so the event has to be. Hits that concern a
+ * sleeping task find its tracepoint events without a pmu::add before.
  */
 static noinline int control_disable_pending_here(struct perf_event *event, void *unused)
 {

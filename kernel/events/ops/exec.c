@@ -19,7 +19,7 @@ static int exec_enable_events(struct perf_event_context *ctx, void *unused)
 	return 0;
 }
 
-/* Are all members of the group of an event that is removed, removed? The leader is the first one. */
+/* Is the whole group of an event removed, which is removed? The leader is the first. */
 static bool exec_removes_group(const struct perf_event *event)
 {
 	const struct perf_event *leader = event->group_leader, *sibling;

@@ -10,8 +10,8 @@
  *
  * A task can run for short moments only, with an event or two in each. By the rate in them the
  * period would become long, and nearly all of the events would have no sample, though they are far
- * apart. After a sleep the period therefore becomes longer only as far as the rate in the whole time
- * demands, and becomes shorter as long as the frequency allows a sample for each event.
+ * apart. After a sleep the period therefore becomes longer only as far as the rate in the whole
+ * time demands, and becomes shorter as long as the frequency allows a sample for each event.
  *
  * Locks: an overflow takes none. The other functions run where the event's context may be changed:
  * under ctx->lock, interrupts off, on the context's CPU or while it is on no CPU.

@@ -248,8 +248,9 @@ static void amd_ibs_del(struct perf_event *event, int flags)
 }
 
 /*
- * The counter continues. Its interrupt accounts the events up to a sample: these are the same or more
- * if a random start is taken for the highest mean. An interrupt in here starts the counter again.
+ * The counter continues. Its interrupt accounts the events up to a sample: these are the same or
+ * more if a random start is taken for the highest mean. An interrupt in here starts the counter
+ * again.
  */
 static void amd_ibs_read(struct perf_event *event)
 {
