@@ -16,9 +16,10 @@
 #include <sys/wait.h>
 
 /* Twice as many events may take three times as long. */
-#define expect_linear(what, few, many)							\
-	expect((many) < 3 * (few), "%s: %lu ns, %lu ns of twice as many", what,		\
-	       (unsigned long)(few), (unsigned long)(many))
+static bool expect_linear(const char *what, unsigned long few, unsigned long many)
+{
+	return expect(many < 3 * few, "%s: %lu ns, %lu ns of twice as many", what, few, many);
+}
 
 static void allow_files(void)
 {

@@ -8,7 +8,7 @@
 #include "workloads.h"
 
 #define CNT_CTL		0x80000ull	/* of ibs_op: ops, not cycles */
-#define FETCH_RAND	(1ull << 57)	/* of ibs_fetch: a random start */
+#define FETCH_RAND	0x200000000000000ull	/* of ibs_fetch: a random start */
 #define LOOPS		20000000ul
 
 /* With a frequency periods differ: a sample has the one that it ends; their sum is the count. */
