@@ -234,7 +234,7 @@ static void freq_sleeper(struct kunit *test)
 
 	/* An event or two in a moment: each has its sample, at any period before. */
 	KUNIT_EXPECT_EQ(test, perf_freq_after_sleep(1, 1000, 1, run, gap), 1ULL);
-	KUNIT_EXPECT_EQ(test, perf_freq_after_sleep(1, 1000, 2, run, NSEC_PER_MSEC / 10), 1ULL);
+	KUNIT_EXPECT_EQ(test, perf_freq_after_sleep(1, 1000, 2, run, 2 * NSEC_PER_MSEC), 1ULL);
 	period = 100;
 	for (int i = 0; i < 10; i++)
 		period = perf_freq_after_sleep(period, 1000, min(period, 2), run, gap);
