@@ -94,12 +94,20 @@ static noinline int control_disable_pending_here(struct perf_event *event, void 
 	return 0;
 }
 
-/* Returns whether the event is a sibling, and its group is to be scheduled again. */
-static bool control_enable(struct perf_event *event)
+/*
+ * @on_exec: only if it has enable_on_exec, which it loses. Returns whether the event is a sibling,
+ * and its group is to be scheduled again.
+ */
+static bool control_enable(struct perf_event *event, bool on_exec)
 {
 	struct perf_event *leader = event->group_leader;
 	bool runs = true;
 
+	if (on_exec) {
+		if (!event->attr.enable_on_exec)
+			return false;
+		event->attr.enable_on_exec = 0;
+	}
 	if (unlikely(READ_ONCE(event->pending_disable)))
 		control_disable_pending_here(event, NULL);
 	if (event->state >= PERF_EVENT_STATE_INACTIVE || event->state <= PERF_EVENT_STATE_EXIT)
@@ -120,14 +128,6 @@ static bool control_enable(struct perf_event *event)
 	return !runs && leader->state >= PERF_EVENT_STATE_INACTIVE;
 }
 
-static bool control_is_due_on_exec(struct perf_event *event)
-{
-	bool due = event->attr.enable_on_exec;
-
-	event->attr.enable_on_exec = 0;
-	return due;
-}
-
 /**
  * perf_group_enable_locked - enable members of a group
  * @leader: leader of the group
@@ -143,14 +143,11 @@ void perf_group_enable_locked(struct perf_event *leader, bool on_exec)
 	bool changed = false;
 
 	lockdep_assert_held(&leader->ctx->lock);
-	for_each_group_sibling(sibling, leader) {
-		if (!on_exec || control_is_due_on_exec(sibling))
-			changed |= control_enable(sibling);
-	}
+	for_each_group_sibling(sibling, leader)
+		changed |= control_enable(sibling, on_exec);
 	if (changed)
 		perf_sched_group_changed(leader);
-	if (!on_exec || control_is_due_on_exec(leader))
-		control_enable(leader);
+	control_enable(leader, on_exec);
 }
 
 /**
@@ -182,7 +179,7 @@ static int control_set_here(struct perf_event *event, void *arg)
 	if (request->enable) {
 		if (request->group)
 			perf_group_enable_locked(event, false);
-		else if (control_enable(event))
+		else if (control_enable(event, false))
 			perf_sched_group_changed(event->group_leader);
 		return 0;
 	}
@@ -391,6 +388,15 @@ static void control_visit_group(struct perf_event *leader, void (*fn)(struct per
 		perf_event_visit_children(sibling, fn);
 }
 
+static void control_set_group(struct perf_event *leader, bool enable)
+{
+	lockdep_assert_held(&leader->ctx->mutex);
+	if (control_group_is_childless(leader))
+		control_set(leader, enable, true);
+	else
+		control_visit_group(leader, enable ? perf_event_enable : perf_event_disable);
+}
+
 /**
  * perf_event_enable_group - enable all members of a group and their children
  * @leader: leader of the group; if no member can have children or is a breakpoint, all are enabled
@@ -400,11 +406,7 @@ static void control_visit_group(struct perf_event *leader, void (*fn)(struct per
  */
 void perf_event_enable_group(struct perf_event *leader)
 {
-	lockdep_assert_held(&leader->ctx->mutex);
-	if (control_group_is_childless(leader))
-		control_set(leader, true, true);
-	else
-		control_visit_group(leader, perf_event_enable);
+	control_set_group(leader, true);
 }
 
 /**
@@ -415,11 +417,7 @@ void perf_event_enable_group(struct perf_event *leader)
  */
 void perf_event_disable_group(struct perf_event *leader)
 {
-	lockdep_assert_held(&leader->ctx->mutex);
-	if (control_group_is_childless(leader))
-		control_set(leader, false, true);
-	else
-		control_visit_group(leader, perf_event_disable);
+	control_set_group(leader, false);
 }
 
 /**

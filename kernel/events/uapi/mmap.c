@@ -89,17 +89,17 @@ static int mmap_charge_pages(struct perf_mlock *charge, struct mm_struct *mm, un
 static void mmap_set_user_page_mapped(struct perf_event *event)
 {
 	const struct perf_buffer *rb;
+	unsigned int mapped = 0;
 
 	guard(rcu)();
 	rb = rcu_dereference(event->rb);
 	if (rb && !READ_ONCE(rb->mapped_by_other_mm))
-		event->attach_state |= PERF_ATTACH_USER_PAGE;
-	else
-		event->attach_state &= ~PERF_ATTACH_USER_PAGE;
+		mapped |= PERF_ATTACH_USER_PAGE;
 	if (rb && rb->nr_pages)
-		event->attach_state |= PERF_ATTACH_DATA_PAGES;
-	else
-		event->attach_state &= ~PERF_ATTACH_DATA_PAGES;
+		mapped |= PERF_ATTACH_DATA_PAGES;
+	/* One store: an NMI reads both. */
+	mapped |= event->attach_state & ~(PERF_ATTACH_USER_PAGE | PERF_ATTACH_DATA_PAGES);
+	WRITE_ONCE(event->attach_state, mapped);
 }
 
 /* -ESTALE: the event has moved to the context of another CPU. */
