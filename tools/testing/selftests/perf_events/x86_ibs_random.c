@@ -167,6 +167,7 @@ static void add_unseen(struct unseen *sum, const struct spread *n)
 static bool mean_is_the_period(void)
 {
 	struct unseen fixed = { }, random = { };
+	unsigned int missing = 0;
 	uint64_t period, mean;
 	bool good = true;
 
@@ -178,7 +179,10 @@ static bool mean_is_the_period(void)
 		struct spread n = sample_odd_loop("ibs_fetch", 0, period);
 
 		add_unseen(&fixed, &n);
-		good &= expect_eq("samples of fixed periods", n.samples, n.count / period);
+		/* One that the stop finds in the registers has no record. */
+		good &= expect_between("samples of fixed periods", n.samples, n.count / period - 1,
+				       n.count / period);
+		missing += n.count / period - n.samples;
 		n = sample_odd_loop("ibs_fetch", FETCH_RAND, period);
 		add_unseen(&random, &n);
 		good &= expect_between("samples of random periods", n.samples, n.count / period,
@@ -187,8 +191,9 @@ static bool mean_is_the_period(void)
 	mean = period * 1000 + milli_insns_of_handler(&random) - milli_insns_of_handler(&fixed);
 	ktap_note("a random period of %lu has %lu.%03lu fetches", period, mean / 1000, mean % 1000);
 	/* The handler of a debug kernel differs from sample to sample. */
-	return good & expect_near_permille("thousandths of fetches", mean, period * 1000,
-					   scale > 1 ? 20 : 1);
+	return good & expect_between("periods without a sample", missing, 0, 2) &
+	       expect_near_permille("thousandths of fetches", mean, period * 1000,
+				    scale > 1 ? 20 : 1);
 }
 
 static const struct test tests[] = {
