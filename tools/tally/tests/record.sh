@@ -230,7 +230,7 @@ timeout 10 $tally record -q -a -D 300 -e cpu-clock -o "$dir/delay" -- true &&
 result $? "a command that ends before the delay"
 # What is mapped while nothing is sampled: the command's own programs, and those of another process.
 delay_of_command() {
-	recorded "$dir/late" -D 400 -e cpu-clock -- awk 'BEGIN { while (i < 3e7) i++ }' &&
+	recorded "$dir/late" -D 400 -e cpu-clock -- awk 'BEGIN { while (i < 1e8) i++ }' &&
 		table_has "$dir/late"
 }
 delay_of_all() {
