@@ -145,7 +145,7 @@ static bool wakeup_event_has_ended(struct perf_event *event)
 {
 	if (READ_ONCE(event->state) > PERF_EVENT_STATE_ERROR)
 		return false;
-	smp_rmb();	/* [childless] */
+	smp_mb();	/* [childless] */
 	return list_empty(&event->child_list);
 }
 

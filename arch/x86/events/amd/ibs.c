@@ -128,11 +128,16 @@ static u64 amd_ibs_counted(const struct amd_ibs *ibs, u64 ctl)
 static void amd_ibs_account(struct amd_ibs *ibs, struct perf_event *event, u64 ctl)
 {
 	unsigned int random = ctl & ibs->valid ? amd_ibs_is_random_fetch(ibs, event) : 0;
-	u64 n = amd_ibs_counted(ibs, ctl);
+	local64_t *accounted = &this_cpu_ptr(ibs->cpu)->accounted;
+	u64 before = local64_read(accounted), n = amd_ibs_counted(ibs, ctl);
 
+	/* Below what a read has seen, the counter has begun again: it has reached its maximum. */
+	if (n < before % AMD_IBS_START)
+		n = amd_ibs_counted(ibs, ctl | ibs->valid);
 	n -= random * (event->hw.flags & AMD_IBS_HALF ? 8 : 7);
 	event->hw.flags ^= random * AMD_IBS_HALF;
-	n -= local64_read(&this_cpu_ptr(ibs->cpu)->accounted) % AMD_IBS_START;
+	n -= before % AMD_IBS_START;
+	local64_set(accounted, (before | (AMD_IBS_START - 1)) + 1);
 	local64_add(n, &event->count);
 	local64_sub(n, &event->hw.period_left);
 }
@@ -176,7 +181,6 @@ static void amd_ibs_enable(const struct amd_ibs *ibs, const struct perf_event *e
 	u64 ctl = amd_ibs_ctl(ibs, event) | random;
 
 	cpu->start = FIELD_GET(AMD_IBS_OP_RANDOM, random);
-	local64_set(&cpu->accounted, (local64_read(&cpu->accounted) | (AMD_IBS_START - 1)) + 1);
 	/* These families need the enable bit to be cleared before the maximum changes. */
 	if (!ibs->is_op && boot_cpu_data.x86 >= 0x16 && boot_cpu_data.x86 <= 0x18)
 		wrmsrl(ibs->msr, ctl);
@@ -248,9 +252,8 @@ static void amd_ibs_del(struct perf_event *event, int flags)
 }
 
 /*
- * The counter continues. Its interrupt accounts the events up to a sample: these are the same or
- * more if a random start is taken for the highest mean. An interrupt in here starts the counter
- * again.
+ * The counter continues. An interrupt in here that has a sample accounts it, with which the events
+ * up to the read are accounted, too. Period first: the interrupt looks at what is left of it.
  */
 static void amd_ibs_read(struct perf_event *event)
 {
@@ -259,17 +262,20 @@ static void amd_ibs_read(struct perf_event *event)
 	s64 before = local64_read(&cpu->accounted), n;
 	u64 ctl;
 
-	if (!READ_ONCE(cpu->running))
+	if (!READ_ONCE(cpu->running) || cpu->event != event)
 		return;
 	rdmsrl(ibs->msr, ctl);
-	if (ctl & ibs->valid)
+	if (ctl & ibs->valid || !(ctl & ibs->enable))
 		return;
 	n = amd_ibs_counted(ibs, ctl) - 8 * amd_ibs_is_random_fetch(ibs, event) -
 	    before % AMD_IBS_START;
-	if (n <= 0 || local64_cmpxchg(&cpu->accounted, before, before + n) != before)
+	if (n <= 0)
 		return;
-	local64_add(n, &event->count);
 	local64_sub(n, &event->hw.period_left);
+	if (local64_cmpxchg(&cpu->accounted, before, before + n) == before)
+		local64_add(n, &event->count);
+	else
+		local64_add(n, &event->hw.period_left);
 }
 
 /* -------------------------------------------------------------------- samples */
