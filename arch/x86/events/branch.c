@@ -607,6 +607,8 @@ static bool branch_kind_passes(u32 layout, u32 filter, const struct x86_branch_r
  * @overwritten: the entry of the interrupt can have been overwritten since, or not be logged; the
  *	newest entries that lead to the kernel are taken for those of the interrupt then
  *
+ * Registers that hold no branch among the newest ones are counted, too.
+ *
  * Context: any, NMI included.
  * Return: number of the newest entries that are the interrupt and the branches since
  */
@@ -620,7 +622,8 @@ unsigned int x86_branch_count_interrupt(u32 layout, const struct x86_branch_log 
 		x86_branch_decode(layout, &log->entry[i], &entry);
 		if (entry.to == handler)
 			return i + 1;
-		if (kernel == i && x86_address_is_kernel(entry.to))
+		if (kernel == i && (branch_is_void(layout, &log->entry[i]) ||
+				    x86_address_is_kernel(entry.to)))
 			kernel++;
 	}
 	return overwritten ? kernel : 0;

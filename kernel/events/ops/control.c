@@ -128,6 +128,13 @@ static bool control_enable(struct perf_event *event, bool on_exec)
 	return !runs && leader->state >= PERF_EVENT_STATE_INACTIVE;
 }
 
+/* Siblings of @leader, which runs or could run, have been enabled. */
+static void control_schedule(struct perf_event *leader)
+{
+	perf_sched_group_changed(leader);
+	control_update_pages(leader);
+}
+
 /**
  * perf_group_enable_locked - enable members of a group
  * @leader: leader of the group
@@ -146,7 +153,7 @@ void perf_group_enable_locked(struct perf_event *leader, bool on_exec)
 	for_each_group_sibling(sibling, leader)
 		changed |= control_enable(sibling, on_exec);
 	if (changed)
-		perf_sched_group_changed(leader);
+		control_schedule(leader);
 	control_enable(leader, on_exec);
 }
 
@@ -180,7 +187,7 @@ static int control_set_here(struct perf_event *event, void *arg)
 		if (request->group)
 			perf_group_enable_locked(event, false);
 		else if (control_enable(event, false))
-			perf_sched_group_changed(event->group_leader);
+			control_schedule(event->group_leader);
 		return 0;
 	}
 	if (request->group)

@@ -57,6 +57,8 @@
  *		queue						then perf_event::rb
  *   [failed]	redirect.c: @events, then @failed_poll	perf_event_poll: @failed_poll, then
  *		the state, then @failed_poll			@events and the states
+ *		wakeup.c: @failed_poll = false, then wait	perf_event_poll: wait queue, then
+ *		queues						@failed_poll = true
  *   [childless]	exit.c: perf_event::child_list, then	perf_event_poll: the parent's state,
  *		the parent's state				then @child_list
  *   [claim]	output_unclaim: positions, then @owner		output_claim: @owner, then positions

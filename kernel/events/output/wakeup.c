@@ -103,7 +103,7 @@ void perf_buffer_wake_failed(struct perf_buffer *rb)
 	smp_mb();	/* [failed] */
 	if (likely(!READ_ONCE(rb->failed_poll)))
 		return;
-	/* Another poll() sets it again, and is in the wait queue before: [sleep]. */
+	/* Another poll() sets it again, and is in the wait queue before: [failed]. */
 	smp_store_mb(rb->failed_poll, false);
 	list_for_each_entry_rcu(event, &rb->events, rb_entry,
 				lockdep_is_held(&perf_buffers_lock))

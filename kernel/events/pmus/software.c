@@ -84,6 +84,17 @@ static __always_inline u64 swevent_count_overflows(struct perf_event *event, u64
 	return perf_swevent_set_period(event);
 }
 
+/*
+ * The limit of IOC_REFRESH is reached: no further hits until the event is enabled again. That can be
+ * done by an interrupt that is before the irq_work, which clears the request and the state.
+ */
+static noinline void swevent_stop(struct perf_event *event)
+{
+	guard(irqsave)();
+	if (READ_ONCE(event->pending_disable))
+		event->hw.state |= PERF_HES_STOPPED;
+}
+
 /* The first overflow of a hit is not throttled, the following ones may be. */
 static __always_inline void swevent_overflow(struct perf_event *event, u64 nr,
 					     struct perf_sample_data *data, struct pt_regs *regs)
@@ -97,9 +108,8 @@ static __always_inline void swevent_overflow(struct perf_event *event, u64 nr,
 			break;
 		again = true;
 	}
-	/* The limit of IOC_REFRESH is reached: no further hits until the event is enabled again. */
-	if (READ_ONCE(event->pending_disable))
-		event->hw.state |= PERF_HES_STOPPED;
+	if (unlikely(READ_ONCE(event->pending_disable)))
+		swevent_stop(event);
 }
 
 static __always_inline void swevent_sample(struct perf_event *event, u64 nr,

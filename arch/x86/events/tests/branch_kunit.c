@@ -374,6 +374,9 @@ static void entries_of_an_interrupt(struct kunit *test)
 	/* The interrupt's entry is missing: the program's first one ends those of the handler. */
 	KUNIT_EXPECT_EQ(test, x86_branch_count_interrupt(layout, &log, HANDLER + 1, true), 3);
 	KUNIT_EXPECT_EQ(test, x86_branch_count_interrupt(layout, &log, HANDLER + 1, false), 0);
+	/* Nor do registers without a branch (erratum 1452). */
+	log.entry[1] = (struct x86_branch_raw){ USER_IP, X86_BRANCH_TO_RESERVED };
+	KUNIT_EXPECT_EQ(test, x86_branch_count_interrupt(layout, &log, HANDLER + 1, true), 3);
 	log.nr = 2;
 	KUNIT_EXPECT_EQ(test, x86_branch_count_interrupt(layout, &log, HANDLER, true), 2);
 	KUNIT_EXPECT_EQ(test, x86_branch_count_interrupt(layout, &log, HANDLER, false), 0);

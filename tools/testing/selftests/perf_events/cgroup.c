@@ -151,8 +151,8 @@ static bool running_task_moves(void)
 }
 
 /*
- * A task moves one that sleeps on the same CPU into the cgroup: the CPU goes on with the task that
- * runs, whose faults are those of the root.
+ * A task moves another one, which sleeps on the same CPU, into the cgroup. The running task is in
+ * the root, so its faults are not the cgroup's.
  */
 static bool sleeping_task_moves(void)
 {

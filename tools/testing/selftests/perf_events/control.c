@@ -333,6 +333,23 @@ static bool unknown_ioctl(void)
 	return expect_refused("unknown", ioctl(fd, _IO('$', 100), 0), ENOTTY, "ioctl");
 }
 
+/* A child that takes PAGES faults each time @go is opened, and then opens @done. */
+static pid_t fork_fault_server(struct gate *go, struct gate *done)
+{
+	pid_t pid = fork_child();
+
+	if (!pid) {
+		for (;;) {
+			gate_wait(go);
+			fault_pages(PAGES);
+			gate_open(done);
+		}
+	}
+	gate_open(go);		/* maps what the child needs */
+	gate_wait(done);
+	return pid;
+}
+
 /* prctl(2) switches the events that the caller opened, on any task, and no others. */
 static bool prctl_switches_own_events(void)
 {
@@ -342,16 +359,7 @@ static bool prctl_switches_own_events(void)
 	bool good = true;
 	pid_t pid;
 
-	pid = fork_child();
-	if (!pid) {
-		for (;;) {
-			gate_wait(&go);
-			fault_pages(PAGES);
-			gate_open(&done);
-		}
-	}
-	gate_open(&go);		/* maps what the child needs */
-	gate_wait(&done);
+	pid = fork_fault_server(&go, &done);
 	mine = open_self(&attr, -1);
 	sibling = open_self(&attr, mine);
 	its = MUST(perf_open(&attr, pid, -1, -1, 0));
@@ -382,16 +390,7 @@ static bool prctl_switches_children(void)
 
 	attr.inherit = 1;
 	fd = open_self(&attr, -1);
-	pid = fork_child();
-	if (!pid) {
-		for (;;) {
-			gate_wait(&go);
-			fault_pages(PAGES);
-			gate_open(&done);
-		}
-	}
-	gate_open(&go);		/* maps what the child needs */
-	gate_wait(&done);
+	pid = fork_fault_server(&go, &done);
 	warm_up();
 	good &= expect_eq("disabled", perf_count(fd), 0);
 	for (unsigned int turn = 1; turn <= 2; turn++) {

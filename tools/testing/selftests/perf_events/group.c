@@ -159,7 +159,7 @@ static bool largest_group(void)
 	       expect_between("bytes", n, 15000, 16384);
 }
 
-/* The read of one sibling limits a group whose other members are read alone. */
+/* The read of one sibling limits its group, if the other members are read alone, too. */
 static bool sibling_limits_group(void)
 {
 	struct perf_event_attr attr = sw_format(DUMMY, PERF_FORMAT_GROUP | PERF_FORMAT_ID |

@@ -107,8 +107,8 @@ static bool the_frequency_follows_the_rate(void)
 }
 
 /*
- * A read in the middle of a period: the kernel's tick needs the count for the rate of an event
- * whose period has become too long.
+ * A read in the middle of a period: where a period has become too long, the kernel's tick needs the
+ * count for the rate of the event.
  */
 static bool count_is_up_to_date_of(const char *pmu, uint64_t config)
 {
