@@ -85,8 +85,8 @@ static __always_inline u64 swevent_count_overflows(struct perf_event *event, u64
 }
 
 /*
- * The limit of IOC_REFRESH is reached: no further hits until the event is enabled again. That can be
- * done by an interrupt that is before the irq_work, which clears the request and the state.
+ * The limit of IOC_REFRESH is reached: no further hits until the event is enabled again. An
+ * interrupt that enables it before the irq_work clears the request and the state.
  */
 static noinline void swevent_stop(struct perf_event *event)
 {

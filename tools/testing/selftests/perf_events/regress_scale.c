@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cost of a call grows with the number of events, and not with its square: a part of these calls
- * runs with interrupts off, or under a lock of all buffers. Run as root.
+ * The cost of a call grows with the number of events, and not with its square: a part of these
+ * calls runs with interrupts off, or under a lock of all buffers. Run as root.
  */
 #include "events.h"
 #include "expect.h"
