@@ -163,7 +163,7 @@ static bool host_is_kernel_and_user(void)
 	return expect_between("user space", user, LOOP_INSNS(100000), LOOP_INSNS(150000)) &
 	       expect_near("host in user space", instructions_of("u", true, false), user, 20) &
 	       expect_between("host in the kernel", instructions_of("k", true, false), 50000,
-			      10000000) &
+			      100000000) &
 	       expect_eq("guests in user space", instructions_of("u", false, true), 0) &
 	       expect_eq("guests in the kernel", instructions_of("k", false, true), 0);
 }
