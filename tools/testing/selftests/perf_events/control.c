@@ -627,7 +627,8 @@ static bool signals_per_record(void)
 	for (int i = 0; i < 20; i++)
 		usleep(2000);
 	MUST(fcntl(fd, F_SETFL, 0));
-	return expect_between("signals", signals, 20, 1000);
+	/* A signal can end the next sleep before it has begun. */
+	return expect_between("signals", signals, 10, 1000);
 }
 
 static const struct test tests[] = {

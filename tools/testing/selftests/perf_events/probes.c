@@ -196,7 +196,8 @@ static void call_getppid(void)
 
 static void sleep_shortly(void)
 {
-	usleep(1000);
+	/* On a slow machine 1 ms can be over before the task has left its CPU. */
+	usleep(10000);
 }
 
 static struct perf_event_attr tracepoint_attr(const char *name)
