@@ -200,17 +200,17 @@ struct perf_event {
 	unsigned int			account_flags;		/* see event/account.c */
 
 	/* Overflow. */
+	atomic_t			event_limit;		/* IOC_REFRESH */
 	perf_overflow_handler_t		overflow_handler;
 	void				*overflow_handler_context;
 	struct bpf_prog			*prog;
 	u64				bpf_cookie;
-	atomic_t			event_limit;		/* IOC_REFRESH */
 	atomic64_t			lost_samples;
 	unsigned int			pending_wakeup;
 	unsigned int			pending_kill;
 	unsigned int			pending_disable;
-	unsigned long			pending_addr;
 	unsigned int			pending_work;
+	unsigned long			pending_addr;
 	struct irq_work			pending_irq;
 	struct irq_work			pending_disable_irq;
 	struct callback_head		pending_task;
